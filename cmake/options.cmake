@@ -1,0 +1,34 @@
+# Warnings, sanitizers, and the one way to declare a module.
+add_library(rondo_options INTERFACE)
+target_compile_options(rondo_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Werror
+  -fno-semantic-interposition)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  target_compile_options(rondo_options INTERFACE -Wno-restrict)  # false alarms on string concatenation, GCC bug 105651
+endif()
+target_include_directories(rondo_options INTERFACE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR})
+target_link_libraries(rondo_options INTERFACE Threads::Threads)
+if(RONDO_SANITIZE)
+  target_compile_options(rondo_options INTERFACE -fsanitize=${RONDO_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(rondo_options INTERFACE -fsanitize=${RONDO_SANITIZE})
+  if(RONDO_SANITIZE MATCHES thread AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # GCC warns that the sanitizer doesn't see fences. Ours order relaxed atomics alone, which are no races without them either.
+    target_compile_options(rondo_options INTERFACE -Wno-tsan)
+  endif()
+endif()
+
+set(RONDO_MODULES "" CACHE INTERNAL "object libraries that make librondo")
+
+# rondo_module(NAME FOLDER): all .cpp files of FOLDER (not of its sub-folders) as object library rondo_NAME.
+# A folder may bring a deps.cmake that links what it needs from outside.
+function(rondo_module name folder)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.cpp)
+  if(NOT sources)
+    return()
+  endif()
+  add_library(rondo_${name} OBJECT ${sources})
+  target_link_libraries(rondo_${name} PUBLIC rondo_options)
+  if(EXISTS ${CMAKE_SOURCE_DIR}/${folder}/deps.cmake)
+    include(${CMAKE_SOURCE_DIR}/${folder}/deps.cmake)
+  endif()
+  set(RONDO_MODULES ${RONDO_MODULES} rondo_${name} CACHE INTERNAL "")
+endfunction()
