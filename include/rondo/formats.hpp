@@ -1,0 +1,20 @@
+// Foreign plan formats in and out.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "rondo/plan.hpp"
+
+namespace rondo {
+
+/// Reads an MSCCL XML algorithm. Error invalid_plan names element and attribute and what was expected.
+Result<Plan> import_msccl_xml(std::string_view text);
+
+/// Reads an MSCCL++ JSON execution plan. What has no meaning off a GPU is refused: "not supported: op NAME at PATH".
+Result<Plan> import_mscclpp_json(std::string_view text);
+
+/// Reads a plan file of any known form (Rondo JSON, MSCCL XML, MSCCL++ JSON), told by its content. Errors: io, invalid_plan.
+Result<Plan> load_plan(const std::string& path);
+
+}  // namespace rondo

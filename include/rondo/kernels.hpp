@@ -1,0 +1,46 @@
+// The contract of the arithmetic: combine n sources into m destinations. kernels/cpu implements it for host memory.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "rondo/types.hpp"
+
+namespace rondo {
+
+/// One call of a kernel. Pointers need only element alignment. A destination may be one of the sources exactly, and must
+/// not overlap any otherwise. Sources are combined in their order; every destination gets the same bits.
+struct KernelCall {
+  const void* const* sources = nullptr;
+  void* const* destinations = nullptr;
+  std::uint32_t source_count = 0;       ///< ≥ 1
+  std::uint32_t destination_count = 0;  ///< ≥ 1
+  std::uint64_t count = 0;              ///< elements
+  std::uint64_t scaled_sources = 0;     ///< bit s: source s is multiplied by `scale` first (premul_sum); 64 sources at most then
+  std::uint64_t streamed = 0;           ///< bit d: destination d won't be read soon; may be written past the caches
+  double scale = 1;                     ///< for floating types
+  std::int64_t integer_scale = 1;       ///< for integer types (two's complement, wraps)
+  std::uint32_t divisor = 0;            ///< avg: divide the result by this; 0: don't
+};
+
+using Kernel = void (*)(const KernelCall& call);
+
+/// Kernels by operation and type. 16-bit floating types are widened to f32, combined there, and rounded once (to nearest
+/// even). Integer sums wrap. min/max: a NaN in any source gives a NaN. A null entry: not defined (is_defined is false).
+/// avg and premul_sum share sum's entry semantics; they differ by the call's fields alone, which no other operation takes
+/// (scaling or dividing with one aborts). Every instruction set gives the same bits, but for the sign and payload of NaNs.
+struct KernelTable {
+  std::array<std::array<Kernel, data_type_count>, reduce_op_count> reduce{};
+  Kernel get(ReduceOp op, DataType type) const { return reduce[static_cast<std::size_t>(op)][static_cast<std::size_t>(type)]; }
+};
+
+/// The table for this processor, chosen once at run time (Highway). Thread-safe.
+const KernelTable& cpu_kernels();
+
+/// Name of the instruction set chosen, e.g. "AVX3_ZEN4".
+const char* cpu_kernel_target();
+
+/// Copies `bytes`; with `streamed` the destination is written past the caches where that pays. Regions don't overlap.
+void cpu_copy(void* destination, const void* source, std::uint64_t bytes, bool streamed);
+
+}  // namespace rondo

@@ -1,0 +1,63 @@
+// From a topology and a request to a plan, and why that one.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rondo/plan.hpp"
+#include "rondo/topology.hpp"
+
+namespace rondo {
+
+/// A collective call as the planner sees it. `count` is elements per block (see block_counts): what NCCL calls count,
+/// sendcount (all_gather) or recvcount (reduce_scatter).
+struct Request {
+  Collective collective = Collective::all_reduce;
+  std::uint32_t ranks = 1;
+  std::uint64_t count = 0;
+  DataType type = DataType::f32;
+  ReduceOp op = ReduceOp::sum;
+  std::uint32_t root = 0;
+  Alias alias = Alias::none;
+};
+
+/// What the machine gives a plan to run in. All ranks must plan with equal values. The defaults are what a communicator
+/// over shared memory has.
+struct PlanLimits {
+  std::uint64_t staging_bytes = 504u << 10;  ///< slots of one rank for one call (one parity half)
+  std::uint32_t inline_bytes = 32 * 56;      ///< inlined scratch of one rank for one call: payload bytes of its flags' lines
+  bool mapped = true;                        ///< ranks can read each other's segments; false: links alone (send/recv)
+};
+
+/// One term of the cost model, with its provenance. Units: ns, and ns per byte. docs/design/0003-cost-model.md.
+struct CostModel {
+  double latency_ns = 0;        ///< a flag written by one rank until another sees it
+  double line_ns = 0;           ///< an inlined cache line more
+  double copy_ns_per_byte = 0;  ///< a core copies from or to memory near it
+  double pull_ns_per_byte = 0;  ///< a core reads what another core has just written
+  double reduce_ns_per_byte = 0;///< adding one more source
+  double step_ns = 0;           ///< the executor's own cost of a step
+  double cores_per_rank = 1;    ///< ≤ 1: how much of a processor each rank gets
+  double switch_ns = 0;         ///< where ranks share processors: until a waiter that yielded runs again, for each rank on its own
+  std::uint64_t cache_bytes = 0;///< a message beyond this streams from memory
+  double memory_ns_per_byte = 0;///< extra cost of a byte beyond it
+  std::vector<std::string> sources;  ///< where each figure comes from
+};
+CostModel cost_model(const Topology& topology, std::uint32_t ranks);
+
+/// The cheapest plan by the cost model among all algorithms that can serve the request. Pure: reads no clock, environment
+/// or device; equal inputs give equal plans. plan.considered holds every candidate and why it lost.
+/// Errors: invalid_argument (a request without sense), unsupported (no algorithm can serve it).
+Result<Plan> make_plan(const Topology& topology, const CostModel& cost, const PlanLimits& limits, const Request& request);
+
+/// The plan of one named algorithm. Errors: unsupported, saying why that algorithm can't serve the request or, for an
+/// unknown name, which ones exist.
+Result<Plan> make_plan(const Topology& topology, const CostModel& cost, const PlanLimits& limits, const Request& request,
+                       std::string_view algorithm);
+
+/// Names of all algorithms, for help texts.
+std::vector<std::string_view> algorithm_names();
+
+}  // namespace rondo

@@ -1,0 +1,98 @@
+// Result<T>: operating failures as values, spelled like std::expected (C++23).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+namespace rondo {
+
+/// What kind of failure an Error is. The kind decides what a caller can do about it; the detail says what happened.
+enum class Errc {
+  invalid_argument,   ///< the caller's input is wrong; the detail names it and says what would be accepted
+  unsupported,        ///< the request makes sense but can't be served here; the detail says why
+  invalid_plan,       ///< a plan is malformed or was proved wrong
+  mismatch,           ///< ranks disagree about the call they are in
+  peer_failed,        ///< a peer died, left or failed; the detail names it
+  deadline_exceeded,  ///< a wait outlasted its deadline
+  aborted,            ///< abort() was called
+  out_of_resources,   ///< memory, descriptors or another limit; the detail names the limit and the need
+  io,                 ///< a file or a socket failed
+};
+
+/// The name of an error kind as it is printed, e.g. "invalid_argument".
+std::string_view to_string(Errc code);
+
+/// A failure: its kind, one clear line for a person, the operating system's number (0 if none) and where it arose.
+struct Error {
+  Errc code = Errc::invalid_argument;
+  std::string detail;
+  int native = 0;
+  std::string where = {};
+};
+
+/// One line for a person: "<kind>: <detail> (<where>; errno text)".
+std::string to_string(const Error& error);
+
+/// A T or an Error. Reading the wrong side is a bug and asserts, in release too.
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
+  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
+
+  bool has_value() const { return state_.index() == 0; }
+  explicit operator bool() const { return has_value(); }
+
+  T& value() & { return *std::get_if<0>(&checked(0)); }
+  const T& value() const& { return *std::get_if<0>(&checked(0)); }
+  T&& value() && { return std::move(*std::get_if<0>(&checked(0))); }
+  T& operator*() & { return value(); }
+  const T& operator*() const& { return value(); }
+  T&& operator*() && { return std::move(*this).value(); }
+  T* operator->() { return &value(); }
+  const T* operator->() const { return &value(); }
+
+  Error& error() { return *std::get_if<1>(&checked(1)); }
+  const Error& error() const { return *std::get_if<1>(&checked(1)); }
+
+ private:
+  std::variant<T, Error>& checked(std::size_t index) {
+    if (state_.index() != index) __builtin_trap();
+    return state_;
+  }
+  const std::variant<T, Error>& checked(std::size_t index) const {
+    if (state_.index() != index) __builtin_trap();
+    return state_;
+  }
+  std::variant<T, Error> state_;
+};
+
+/// Success without a value, or an Error. Success costs one flag.
+template <>
+class [[nodiscard]] Result<void> {
+ public:
+  Result() = default;
+  Result(Error error) : error_(std::move(error)) {}
+
+  bool has_value() const { return !error_.has_value(); }
+  explicit operator bool() const { return has_value(); }
+  void value() const {
+    if (error_) __builtin_trap();
+  }
+  Error& error() {
+    if (!error_) __builtin_trap();
+    return *error_;
+  }
+  const Error& error() const {
+    if (!error_) __builtin_trap();
+    return *error_;
+  }
+
+ private:
+  std::optional<Error> error_;
+};
+
+}  // namespace rondo

@@ -1,0 +1,108 @@
+// The machine as a graph: typed nodes, links with bandwidth and latency, and where the ranks sit.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rondo/result.hpp"
+
+namespace rondo {
+
+enum class NodeKind : std::uint8_t { machine, package, numa, cache, core, cpu, pci_bridge, gpu, nic, net_switch, other };
+
+/// Where a figure comes from: measured here, read from a file or the operating system, or a default for its class.
+enum class Provenance : std::uint8_t { probed, read, assumed };
+
+/// A number that says where it comes from.
+struct Figure {
+  double value = 0;
+  Provenance provenance = Provenance::assumed;
+  std::string source;  ///< e.g. "hwloc distances NVLinkBandwidth", "default for a shared L3"
+};
+
+struct Node {
+  NodeKind kind = NodeKind::other;
+  std::string name;              ///< e.g. "L3#0", "core#1", "eth0"
+  std::int32_t parent = -1;      ///< index of the containing node; −1 for a machine
+  std::uint32_t host = 0;        ///< which machine of the graph
+  std::uint64_t bytes = 0;       ///< cache or memory size; 0 where it has none
+  std::vector<std::uint32_t> cpus;  ///< operating-system numbers of the processors below it
+  std::string detail;            ///< model, PCI address, link speed: for people
+};
+
+/// A link between two nodes, usable in both directions at these figures each.
+struct Link {
+  std::uint32_t from = 0;
+  std::uint32_t to = 0;
+  std::string type;              ///< "memory", "cache", "pci", "nvlink", "network", ...
+  Figure bandwidth_bytes_per_s;
+  Figure latency_ns;
+};
+
+/// Where one rank runs.
+struct RankPlace {
+  std::uint32_t host = 0;
+  std::int64_t process = 0;          ///< process id on that host
+  std::vector<std::uint32_t> cpus;   ///< processors it may run on
+  std::int32_t node = -1;            ///< deepest node that contains all of them
+};
+
+/// What crossing from one rank to another costs, summed (latency) and narrowed (bandwidth) along the path.
+struct PathCost {
+  double latency_ns = 0;
+  double bandwidth_bytes_per_s = 0;
+  Provenance provenance = Provenance::assumed;  ///< the weakest on the path
+};
+
+struct Topology {
+  std::vector<Node> nodes;   ///< parents come before children
+  std::vector<Link> links;
+  std::vector<RankPlace> ranks;
+  double cpu_quota = 0;      ///< processors' worth of time the cgroup grants on host 0; 0 = no limit
+  std::vector<std::string> hosts;
+
+  /// Cost between two ranks; ranks on one processor get that processor's own figures.
+  PathCost between(std::uint32_t rank_a, std::uint32_t rank_b) const;
+
+  /// Processors that the ranks of host `host` may use, bounded by the cgroup's quota (≥ 1).
+  std::uint32_t usable_cpus(std::uint32_t host) const;
+};
+
+/// Discovers this machine with hwloc: cores, caches, NUMA nodes, PCI devices, network interfaces, GPUs where hwloc shows
+/// them. Respects cpuset and cgroup quota. Blocks for some milliseconds. Thread-safe.
+Result<Topology> discover_topology();
+
+/// Reads hwloc XML text or an hwloc synthetic string ("package:2 l3:2 core:4 pu:1"). Errors name what was expected.
+Result<Topology> read_hwloc_xml(std::string_view text);
+Result<Topology> read_synthetic(std::string_view description);
+
+/// FILE or SPEC as `rondo topo --from` takes it: an existing file's path, else a synthetic string.
+Result<Topology> load_topology(const std::string& file_or_spec);
+
+/// `n` ranks spread over the processors of a topology that has none, one per processor in order, wrapping around.
+Topology with_ranks(Topology topology, std::uint32_t n);
+
+/// Where the calling thread may run in `topology`, which discover_topology() made on this machine: a rank's view is that
+/// topology with this place in `ranks`.
+RankPlace place_of_this_thread(const Topology& topology);
+
+/// One graph from the ranks' own views: machines that are the same (by host identity) merge, each rank keeps its place.
+/// `views[r]` is rank r's topology with exactly one rank in it.
+Topology merge(const std::vector<Topology>& views);
+
+/// Identity of this machine for merging: equal on all processes of one booted kernel.
+std::string host_identity();
+
+/// Text forms. `write_topology_json` and `read_topology_json` are inverse to one another.
+std::string print_topology(const Topology& topology);
+std::string write_topology_json(const Topology& topology);
+Result<Topology> read_topology_json(std::string_view text);
+std::string draw_topology_svg(const Topology& topology);
+
+std::string_view to_string(NodeKind kind);
+std::string_view to_string(Provenance provenance);
+
+}  // namespace rondo

@@ -1,0 +1,62 @@
+// The transport contract: how the ranks of one group reach one another. A transport is a folder under transports/.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "rondo/result.hpp"
+
+namespace rondo {
+
+/// What peers need to reach a rank: bytes, and descriptors where they are on one machine. Descriptors belong to the
+/// transport that made or received them.
+struct Address {
+  std::vector<std::byte> bytes;
+  std::vector<int> descriptors;
+};
+
+/// A message in a link's slot. `header` travels with it: the sender's call, so that disagreement is found out.
+struct Message {
+  static constexpr std::size_t header_words = 6;
+  std::uint64_t* header = nullptr;
+  std::byte* payload = nullptr;
+  std::uint64_t bytes = 0;
+};
+
+/// One rank's end of a transport over a group. Not thread-safe, but for gone().
+/// Mapped transports give load/store access to peers' segments; message transports give FIFO links.
+class Transport {
+ public:
+  virtual ~Transport() = default;
+  virtual std::string_view name() const = 0;
+
+  /// Set-up, in this order on every rank: own address out, all addresses (by rank) in. Blocks until `deadline_ns` (monotonic).
+  /// connect() is where a pair that can't be served is found out: unsupported, with the reason.
+  virtual Result<Address> address() = 0;
+  virtual Result<void> connect(const std::vector<Address>& all, std::int64_t deadline_ns) = 0;
+
+  /// Mapped: the segment of rank `rank` (zeroed at the start), and its size. Message transports return null.
+  virtual std::byte* segment(std::uint32_t /*rank*/) { return nullptr; }
+  virtual std::uint64_t segment_bytes() const { return 0; }
+
+  /// Mapped: makes [offset, offset + bytes) of the own segment real memory, or says why it can't.
+  virtual Result<void> commit(std::uint64_t /*offset*/, std::uint64_t /*bytes*/) { return {}; }
+
+  /// Message: a free slot of at least `bytes` towards `peer`, payload null while `depth` messages are under way; post() sends it.
+  virtual Message send_slot(std::uint32_t /*peer*/, std::uint32_t /*channel*/, std::uint64_t /*bytes*/) { return {}; }
+  virtual void post(std::uint32_t /*peer*/, std::uint32_t /*channel*/) {}
+  /// Message: the oldest message from `peer` not yet released (payload null while none is there).
+  virtual Message receive_slot(std::uint32_t /*peer*/, std::uint32_t /*channel*/) { return {}; }
+  virtual void release(std::uint32_t /*peer*/, std::uint32_t /*channel*/) {}
+  /// Message: moves things along. Mapped links need no help.
+  virtual void progress() {}
+  /// Message: whether all that was posted has left this rank. Until then peers may need its progress().
+  virtual bool idle() { return true; }
+
+  /// Whether this rank is known to have gone, by death or by leaving. Thread-safe, one load.
+  virtual bool gone(std::uint32_t rank) const = 0;
+};
+
+}  // namespace rondo
