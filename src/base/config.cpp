@@ -1,0 +1,178 @@
+#include "base/config.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.hpp"
+
+namespace rondo {
+namespace {
+
+constexpr std::array<std::string_view, 6> level_names{"off", "error", "warn", "info", "debug", "trace"};
+
+}  // namespace
+
+const std::vector<Variable>& known_variables() {
+  static const std::vector<Variable> table{
+      // name, meaning, accepted, default
+      {"RONDO_LOG", "least severe message that is written to stderr", "off, error, warn, info, debug, trace", "warn"},
+      {"RONDO_TIMEOUT", "deadline of each operation, where the program sets none",
+       "seconds, a decimal number greater than 0", "1800"},
+      {"RONDO_ALGORITHM", "use this algorithm wherever it can serve", "an algorithm's name, see 'rondo plan'",
+       "the cost model chooses"},
+      {"RONDO_STAGING_BYTES", "shared memory that a process may use for staging and control",
+       "a size from 64K to 64G, suffixes K, M and G", "8M"},
+      {"RONDO_SPIN", "how often a wait looks before it yields", "auto, or a whole number up to 4294967295",
+       "auto: by cores per rank"},
+      {"RANK", "this process's rank in its job", "a whole number below WORLD_SIZE", "none; needed to join a job"},
+      {"WORLD_SIZE", "ranks in the job", "a whole number from 1 to 4294967295", "none; needed to join a job"},
+      {"LOCAL_RANK", "this process's rank on its machine", "a whole number below LOCAL_WORLD_SIZE", "RANK"},
+      {"LOCAL_WORLD_SIZE", "ranks on this machine", "a whole number from 1 to WORLD_SIZE", "WORLD_SIZE"},
+      {"MASTER_ADDR", "where rank 0 runs", "a host name or an address", "127.0.0.1"},
+      {"MASTER_PORT", "a port that names the job on its machine", "a whole number from 1 to 65535",
+       "none; needed to join a job"},
+      {"TORCHELASTIC_RUN_ID", "name of the run, which keeps two jobs apart", "any text", "empty"},
+      {"TORCHELASTIC_RESTART_COUNT", "how often the job was restarted", "a whole number", "0"},
+  };
+  return table;
+}
+
+namespace {
+
+const Variable& documented(std::string_view name) {
+  for (const Variable& variable : known_variables())
+    if (variable.name == name) return variable;
+  __builtin_trap();  // a variable that the table lacks must not be read
+}
+
+Error bad_value(std::string_view name, std::string_view value, std::string_view accepted = {}) {
+  if (accepted.empty()) accepted = documented(name).accepted;
+  return Error{Errc::invalid_argument,
+               std::string(name) + "='" + std::string(value) + "'; accepted: " + std::string(accepted)};
+}
+
+Error missing(std::string_view name) {
+  return Error{Errc::invalid_argument,
+               std::string(name) + " is not set; expected " + std::string(documented(name).accepted)};
+}
+
+// The variable's text, or nothing when it is unset or empty, which shells make hard to tell apart.
+std::optional<std::string> lookup(const Environment& environment, std::string_view name) {
+  const auto found = environment.find(std::string(documented(name).name));
+  if (found == environment.end() || found->second.empty()) return std::nullopt;
+  return found->second;
+}
+
+std::vector<std::string> unknown_variables(const Environment& environment) {
+  std::vector<std::string_view> ours;
+  for (const Variable& variable : known_variables())
+    if (variable.name.starts_with("RONDO_")) ours.push_back(variable.name);
+  std::vector<std::string> warnings;
+  for (auto entry = environment.lower_bound("RONDO_"); entry != environment.end(); ++entry) {
+    const std::string& name = entry->first;
+    if (!name.starts_with("RONDO_")) break;
+    if (std::find(ours.begin(), ours.end(), name) != ours.end()) continue;
+    warnings.push_back(name + " is set, but Rondo reads no such variable; did you mean " +
+                       std::string(closest(name, ours)) + "?");
+  }
+  return warnings;
+}
+
+}  // namespace
+
+Environment read_environment() {
+  Environment result;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view line{*entry};
+    const std::size_t equals = line.find('=');
+    if (equals != std::string_view::npos)
+      result.emplace(std::string(line.substr(0, equals)), std::string(line.substr(equals + 1)));
+  }
+  return result;
+}
+
+Result<Config> parse_config(const Environment& environment) {
+  Config result;
+  if (const auto text = lookup(environment, "RONDO_LOG")) {
+    const auto name = std::find(level_names.begin(), level_names.end(), *text);
+    if (name == level_names.end()) return bad_value("RONDO_LOG", *text);
+    result.log = static_cast<LogLevel>(name - level_names.begin());
+  }
+  if (const auto text = lookup(environment, "RONDO_TIMEOUT")) {
+    result.timeout = parse_seconds(*text);
+    if (!result.timeout) return bad_value("RONDO_TIMEOUT", *text);
+  }
+  if (const auto text = lookup(environment, "RONDO_ALGORITHM")) result.algorithm = *text;
+  if (const auto text = lookup(environment, "RONDO_STAGING_BYTES")) {
+    const auto bytes = parse_size(*text);
+    if (!bytes || *bytes < (64u << 10) || *bytes > (64ull << 30)) return bad_value("RONDO_STAGING_BYTES", *text);
+    result.staging_bytes = *bytes;
+  }
+  if (const auto text = lookup(environment, "RONDO_SPIN"); text && *text != "auto") {
+    const auto spins = parse_unsigned(*text);
+    if (!spins || *spins > UINT32_MAX) return bad_value("RONDO_SPIN", *text);
+    result.spin = static_cast<std::uint32_t>(*spins);
+  }
+  result.warnings = unknown_variables(environment);
+  return result;
+}
+
+const Result<Config>& config() {
+  static const Result<Config> result = parse_config(read_environment());
+  // A static of its own, since logging asks for the configuration again.
+  static const bool warned = [] {
+    if (result)
+      for (const std::string& warning : result->warnings) log_warn(warning);
+    return true;
+  }();
+  static_cast<void>(warned);
+  return result;
+}
+
+Result<JobEnvironment> job_environment() {
+  return parse_job_environment(read_environment());
+}
+
+namespace {
+
+// Reads a whole number in [least, most]; leaves `target` alone when the variable isn't set.
+template <class T>
+Result<void> read_number(const Environment& environment, std::string_view name, T& target, std::uint64_t least,
+                         std::uint64_t most, std::string_view accepted = {}) {
+  const auto text = lookup(environment, name);
+  if (!text) return {};
+  const auto value = parse_unsigned(*text);
+  if (!value || *value < least || *value > most) return bad_value(name, *text, accepted);
+  target = static_cast<T>(*value);
+  return {};
+}
+
+}  // namespace
+
+Result<JobEnvironment> parse_job_environment(const Environment& environment) {
+  for (const std::string_view needed : {"RANK", "WORLD_SIZE", "MASTER_PORT"})
+    if (!lookup(environment, needed)) return missing(needed);
+  JobEnvironment job;
+  if (auto read = read_number(environment, "WORLD_SIZE", job.size, 1, UINT32_MAX); !read) return read.error();
+  const std::string below_size = "a whole number below WORLD_SIZE, which is " + std::to_string(job.size);
+  if (auto read = read_number(environment, "RANK", job.rank, 0, job.size - 1, below_size); !read) return read.error();
+  job.local_size = job.size;
+  const std::string up_to_size = "a whole number from 1 to WORLD_SIZE, which is " + std::to_string(job.size);
+  if (auto read = read_number(environment, "LOCAL_WORLD_SIZE", job.local_size, 1, job.size, up_to_size); !read)
+    return read.error();
+  if (!lookup(environment, "LOCAL_RANK") && job.local_size != job.size) return missing("LOCAL_RANK");
+  job.local_rank = job.rank;
+  const std::string below_local = "a whole number below LOCAL_WORLD_SIZE, which is " + std::to_string(job.local_size);
+  if (auto read = read_number(environment, "LOCAL_RANK", job.local_rank, 0, job.local_size - 1, below_local); !read)
+    return read.error();
+  if (auto read = read_number(environment, "MASTER_PORT", job.master_port, 1, UINT16_MAX); !read) return read.error();
+  if (auto read = read_number(environment, "TORCHELASTIC_RESTART_COUNT", job.restart_count, 0, UINT32_MAX); !read)
+    return read.error();
+  job.master_address = lookup(environment, "MASTER_ADDR").value_or("127.0.0.1");
+  job.run_id = lookup(environment, "TORCHELASTIC_RUN_ID").value_or("");
+  return job;
+}
+
+}  // namespace rondo

@@ -1,0 +1,68 @@
+// What the environment says, read in one place. The table in config.cpp documents every variable.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/log.hpp"
+#include "rondo/result.hpp"
+
+namespace rondo {
+
+using Environment = std::map<std::string, std::string>;
+
+/// How Rondo behaves in this process. An empty optional means that the variable isn't set.
+struct Config {
+  LogLevel log = LogLevel::warn;
+  std::optional<std::chrono::nanoseconds> timeout;
+  std::string algorithm;
+  std::uint64_t staging_bytes = 8u << 20;  ///< all shared memory of this process, control words included
+  std::optional<std::uint32_t> spin;       ///< empty: auto
+  std::vector<std::string> warnings;       ///< variables that nobody reads, and what may have been meant
+};
+
+/// One rank's place in a job, as torchrun and others describe it.
+struct JobEnvironment {
+  std::uint32_t rank = 0;
+  std::uint32_t size = 1;
+  std::uint32_t local_rank = 0;
+  std::uint32_t local_size = 1;  ///< ranks on this machine
+  std::string master_address;
+  std::uint16_t master_port = 0;
+  std::string run_id;  ///< "" when the launcher sets none
+  std::uint32_t restart_count = 0;
+};
+
+/// One variable as the documentation lists it.
+struct Variable {
+  std::string_view name;
+  std::string_view meaning;
+  std::string_view accepted;
+  std::string_view standard;  ///< the default
+};
+
+/// All variables that Rondo reads.
+const std::vector<Variable>& known_variables();
+
+/// A copy of the process's environment. Must not run while another thread changes it.
+Environment read_environment();
+
+/// Interprets RONDO_*. Errors (invalid_argument) name variable, value and what would be accepted.
+Result<Config> parse_config(const Environment& environment);
+
+/// This process's configuration, read at the first call, which also logs `warnings` once. Thread-safe.
+const Result<Config>& config();
+
+/// Interprets RANK, WORLD_SIZE and the rest together. LOCAL_RANK and LOCAL_WORLD_SIZE default to RANK and WORLD_SIZE.
+/// Errors (invalid_argument) name variable, value and what would be accepted, also where two variables contradict.
+Result<JobEnvironment> parse_job_environment(const Environment& environment);
+
+/// The same from the environment as it is now: a forked child sets its own RANK, so nothing is remembered.
+Result<JobEnvironment> job_environment();
+
+}  // namespace rondo
