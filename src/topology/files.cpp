@@ -1,0 +1,22 @@
+#include "topology/files.hpp"
+
+#include <fstream>
+
+namespace rondo {
+
+std::string read_small_file(const std::filesystem::path& path) {
+  std::ifstream file{path, std::ios::binary};
+  std::string text(1u << 20, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  return text;
+}
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view white = " \t\r\n";
+  const std::size_t first = text.find_first_not_of(white);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(white) - first + 1);
+}
+
+}  // namespace rondo
