@@ -1,0 +1,67 @@
+// One XML element: its attributes as numbers in a range, and where it stands, for messages.
+#pragma once
+
+#include <pugixml.hpp>
+
+#include <charconv>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "formats/problem.hpp"
+
+namespace rondo::formats {
+
+class Element {
+ public:
+  /// `id` is the attribute that tells the element from its siblings; `parent` must outlive it.
+  Element(pugi::xml_node node, const char* id, const Element* parent, Problem& problem)
+      : node_(node), hint_(node.first_attribute()), id_(id), parent_(parent), problem_(problem) {}
+
+  std::string_view text(const char* name) {
+    const pugi::xml_attribute attribute = node_.attribute(name, hint_);
+    if (!attribute) report("attribute " + std::string(name) + " is missing");
+    return attribute.value();
+  }
+
+  /// The number in attribute `name`, from `low` to `high`; `low` after a report.
+  std::int64_t number(const char* name, std::int64_t low, std::int64_t high) {
+    const std::string_view value = text(name);
+    std::int64_t result = 0;
+    const auto [stop, code] = std::from_chars(value.data(), value.data() + value.size(), result);
+    if (code == std::errc{} && stop == value.data() + value.size() && result >= low && result <= high) return result;
+    expected(name, "a number from " + std::to_string(low) + " to " + std::to_string(high));
+    return low;
+  }
+
+  std::uint32_t count(const char* name, std::uint32_t low, std::uint32_t high) {
+    return static_cast<std::uint32_t>(number(name, low, high));
+  }
+
+  bool has(const char* name) const { return !node_.attribute(name).empty(); }
+
+  void expected(const char* name, const std::string& what) {
+    report("attribute " + std::string(name) + "=\"" + node_.attribute(name).value() + "\": expected " + what);
+  }
+
+  void report(const std::string& what) {
+    if (!problem_.any()) problem_.report(place() + ": " + what);
+  }
+
+  std::string place() const {
+    const std::string own = std::string(node_.name()) + (id_ ? " " + std::string(node_.attribute(id_).value()) : "");
+    return parent_ ? parent_->place() + ", " + own : own;
+  }
+
+  pugi::xml_node node() const { return node_; }
+
+ private:
+  pugi::xml_node node_;
+  pugi::xml_attribute hint_;  // attributes are looked up in about the order in which they are written
+  const char* id_;
+  const Element* parent_;
+  Problem& problem_;
+};
+
+}  // namespace rondo::formats

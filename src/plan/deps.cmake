@@ -1,0 +1,1 @@
+target_link_libraries(rondo_plan PUBLIC nlohmann_json::nlohmann_json)

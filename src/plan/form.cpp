@@ -1,0 +1,85 @@
+// The form of a plan: everything that can be checked without asking what the plan computes. Here its header.
+#include <algorithm>
+#include <string>
+
+#include "plan/form.hpp"
+#include "plan/limits.hpp"
+
+namespace rondo {
+namespace {
+
+std::string text(std::uint64_t number) {
+  return std::to_string(number);
+}
+
+Error invalid(const std::string& detail) {
+  return Error{Errc::invalid_plan, detail, 0, "check_form"};
+}
+
+Result<void> bounded(const char* name, std::uint64_t value, std::uint64_t low, std::uint64_t high) {
+  if (value >= low && value <= high) return {};
+  return invalid("header: " + std::string(name) + " is " + text(value) + ", expected " + text(low) + " to " +
+                 text(high));
+}
+
+Result<void> check_order(const PlanHeader& header) {
+  if (header.order.empty()) return {};
+  if (header.order.size() != header.ranks)
+    return invalid("header: order names " + text(header.order.size()) + " ranks of " + text(header.ranks));
+  std::vector<bool> seen(header.ranks, false);
+  for (const std::uint32_t rank : header.order) {
+    if (rank >= header.ranks || seen[rank])
+      return invalid("header: order is no permutation of the ranks, see " + text(rank));
+    seen[rank] = true;
+  }
+  return {};
+}
+
+Result<void> check_header(const PlanHeader& header) {
+  using namespace plan;
+  struct Bound {
+    const char* name;
+    std::uint64_t value, low, high;
+  };
+  const Bound bounds[] = {{"ranks", header.ranks, 1, max_ranks},
+                          {"root", header.root, 0, header.ranks - 1},
+                          {"chunks_per_block", header.chunks_per_block, 1, max_chunks},
+                          {"scratch_chunks", header.scratch_chunks, 0, max_chunks},
+                          {"depth", header.depth, 1, max_depth},
+                          {"alignment_bytes", header.alignment_bytes, 1, max_alignment},
+                          {"collective", static_cast<std::uint8_t>(header.collective), 0, collective_count - 1},
+                          {"protocol", static_cast<std::uint8_t>(header.protocol), 0, 2}};
+  for (const Bound& bound : bounds)
+    if (auto fine = bounded(bound.name, bound.value, bound.low, bound.high); !fine) return fine;
+  if ((header.alignment_bytes & (header.alignment_bytes - 1)) != 0)
+    return invalid("header: alignment_bytes is " + text(header.alignment_bytes) + ", expected a power of two");
+  const BlockCounts blocks = block_counts(header.collective, header.ranks);
+  const std::uint64_t chunks = std::uint64_t{std::max(blocks.input, blocks.output)} * header.chunks_per_block;
+  if (chunks > max_chunks)
+    return invalid("header: a buffer of " + text(chunks) + " chunks, at most " + text(max_chunks) + " are served");
+  if (header.collective == Collective::send_recv && header.ranks != 2)
+    return invalid("header: send_recv has 2 ranks, not " + text(header.ranks));
+  if (header.collective == Collective::barrier && header.protocol == Protocol::inlined)
+    return invalid("header: a barrier moves no data that could be inlined, expected protocol staged");
+  if (!header.out_of_place && !header.in_place) return invalid("header: neither out_of_place nor in_place");
+  if (header.max_bytes != 0 && header.min_bytes > header.max_bytes)
+    return invalid("header: min_bytes is larger than max_bytes");
+  return check_order(header);
+}
+
+}  // namespace
+
+Result<void> check_form(const Plan& plan, Form form) {
+  if (auto fine = check_header(plan.header); !fine) return fine;
+  if (!plan.complete())
+    return invalid("the plan has not one program for each of its " + text(plan.header.ranks) + " ranks");
+  rondo::plan::SignalCounts counts;
+  for (std::uint32_t rank = 0; rank < plan.header.ranks; ++rank) counts.add(plan.program(rank));
+  for (std::uint32_t rank = 0; rank < plan.header.ranks; ++rank) {
+    const Program program = plan.program(rank);
+    if (auto fine = rondo::plan::check_program(plan.header, counts, rank, program, form); !fine) return fine;
+  }
+  return {};
+}
+
+}  // namespace rondo

@@ -1,0 +1,234 @@
+// One rank's half of check_form: lanes, steps and operands.
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+
+#include "plan/form.hpp"
+#include "plan/limits.hpp"
+
+namespace rondo::plan {
+namespace {
+
+std::string text(std::uint64_t number) {
+  return std::to_string(number);
+}
+
+Error invalid(const std::string& detail) {
+  return Error{Errc::invalid_plan, detail, 0, "check_form"};
+}
+
+/// One rank's program.
+class ProgramForm {
+ public:
+  ProgramForm(const PlanHeader& header, const SignalCounts& counts, std::uint32_t rank, const Program& program,
+              Form form)
+      : header_(header), counts_(counts), rank_(rank), program_(program), form_(form) {}
+
+  Result<void> check() {
+    if (program_.lanes.size() > plan::max_lanes)
+      return invalid("rank " + text(rank_) + ": " + text(program_.lanes.size()) + " lanes, at most " +
+                     text(plan::max_lanes) + " are served");
+    for (lane_ = 0; lane_ < program_.lanes.size(); ++lane_) {
+      const std::vector<Step>& steps = program_.lanes[lane_].steps;
+      for (step_ = 0; step_ < steps.size(); ++step_)
+        if (auto fine = check_step(steps[step_]); !fine) return fine;
+    }
+    return {};
+  }
+
+ private:
+  Error fail(const std::string& what) const {
+    return invalid("rank " + text(rank_) + ", lane " + text(lane_) + ", step " + text(step_) + ": " + what);
+  }
+
+  bool inlined() const { return header_.protocol == Protocol::inlined; }
+
+  Result<void> check_step(const Step& step) {
+    if (step.skew > plan::max_skew) return fail("skew " + text(step.skew) + ", at most " + text(plan::max_skew));
+    if (inlined() && step.skew != 0) return fail("skew in an inlined plan, which has one piece");
+    for (const After& after : step.after)
+      if (auto fine = check_after(after); !fine) return fine;
+    if (step.kind == StepKind::copy || step.kind == StepKind::reduce) return check_move(step);
+    if (step.kind != StepKind::signal && step.kind != StepKind::wait) return fail("a step of no known kind");
+    const std::string kind(to_string(step.kind));
+    if (!step.sources.empty() || !step.destinations.empty()) return fail("a " + kind + " has no operands");
+    if (step.finish) return fail("a " + kind + " finishes no value");
+    return step.kind == StepKind::wait ? check_wait(step.wait) : Result<void>();
+  }
+
+  Result<void> check_after(const After& after) const {
+    const std::string what = "after lane " + text(after.lane) + ", step " + text(after.step) + ": ";
+    if (inlined()) return fail(what + "an inlined plan can't order its lanes");
+    if (!header_.neutral) return fail(what + "the header says that the plan is not neutral");
+    if (after.lane == lane_) return fail(what + "that is its own lane");
+    if (after.lane >= program_.lanes.size()) return fail(what + "there is no such lane");
+    if (after.step >= program_.lanes[after.lane].steps.size()) return fail(what + "there is no such step");
+    return {};
+  }
+
+  Result<void> check_wait(const WaitFor& wait) const {
+    if (wait.lag > plan::max_lag) return fail("lag " + text(wait.lag) + ", at most " + text(plan::max_lag));
+    if (wait.rank >= header_.ranks) return fail("waits for rank " + text(wait.rank) + " of " + text(header_.ranks));
+    const std::string where = "lane " + text(wait.lane) + " of rank " + text(wait.rank);
+    if (wait.lane >= counts_.lanes(wait.rank)) return fail("waits for " + where + ", which has no such lane");
+    if (wait.rank == rank_ && wait.lane == lane_) return fail("waits for its own lane");
+    if (wait.rank == rank_ && inlined()) return fail("an inlined plan can't order its lanes");
+    const std::uint32_t signals = counts_.signals(wait.rank, wait.lane);
+    if (wait.signal >= signals && form_ == Form::whole)
+      return fail("waits for signal " + text(wait.signal) + " of " + where + ", which has " + text(signals));
+    return {};
+  }
+
+  Result<void> check_move(const Step& step) {
+    const bool copies = step.kind == StepKind::copy;
+    if (copies && step.sources.size() != 1) return fail("a copy has one source, not " + text(step.sources.size()));
+    if (step.sources.empty()) return fail("a " + std::string(to_string(step.kind)) + " has no source");
+    if (!copies && step.sources.size() < 2 && form_ == Form::whole)
+      return fail("a reduce has two or more sources, not " + text(step.sources.size()));
+    if (step.destinations.empty()) return fail("it has no destination");
+    if (std::max(step.sources.size(), step.destinations.size()) > plan::max_operands)
+      return fail("more than " + text(plan::max_operands) + " operands on a side");
+    for (const auto* operands : {&step.sources, &step.destinations})
+      for (const Operand& operand : *operands) {
+        if (operand.count != step.sources[0].count)
+          return fail("operands of " + text(step.sources[0].count) + " and " + text(operand.count) + " chunks");
+        if (auto fine = check_operand(operand, operands == &step.destinations); !fine) return fine;
+      }
+    return check_overlaps(step);
+  }
+
+  Result<void> check_operand(const Operand& operand, bool destination) {
+    const std::string name(to_string(operand.buffer));
+    if (operand.count == 0) return fail("an operand of 0 chunks");
+    if (operand.buffer == Buffer::link) return check_link(operand, destination);
+    if (operand.rank != self && operand.rank >= header_.ranks)
+      return fail(name + " of rank " + text(operand.rank) + ", there are " + text(header_.ranks));
+    const std::uint32_t owner = operand.rank == self ? rank_ : operand.rank;
+    std::uint64_t chunks = header_.scratch_chunks;
+    if (operand.buffer == Buffer::scratch) {
+      if (inlined() && destination) {
+        if (auto fine = check_inlined_write(operand, owner); !fine) return fine;
+      }
+    } else {
+      const bool input = operand.buffer == Buffer::input;
+      if (!input && operand.buffer != Buffer::output) return fail("an operand in no known buffer");
+      if (input && destination) return fail("input is a destination; it is never written");
+      if (owner != rank_ && header_.protocol != Protocol::direct)
+        return fail(name + " of rank " + text(owner) + ", which protocol direct alone may touch");
+      const bool exists = input ? has_input(header_, owner) : has_output(header_, owner);
+      chunks = !exists ? 0 : input ? input_chunks(header_) : output_chunks(header_);
+      if (!exists) return fail("rank " + text(owner) + " has no " + name);
+    }
+    if (std::uint64_t{operand.index} + operand.count > chunks)
+      return fail("chunks " + text(operand.index) + " to " + text(std::uint64_t{operand.index} + operand.count - 1) +
+                  " of " + name + ", which has " + text(chunks));
+    return {};
+  }
+
+  /// Inline lines are raised once a call, by their owner; there is nothing that could order a second write.
+  Result<void> check_inlined_write(const Operand& operand, std::uint32_t owner) {
+    if (owner != rank_) return fail("writes scratch of rank " + text(owner) + " in an inlined plan");
+    if (std::uint64_t{operand.index} + operand.count > header_.scratch_chunks) return {};  // the range check's matter
+    for (std::uint32_t chunk = operand.index; chunk < operand.index + operand.count; ++chunk)
+      if (!inlined_writes_.insert(chunk).second)
+        return fail("writes scratch[" + text(chunk) + "] again in an inlined plan");
+    return {};
+  }
+
+  Result<void> check_link(const Operand& operand, bool destination) {
+    const std::string name = "link(" + text(operand.rank) + "," + text(operand.index) + ")";
+    if (inlined()) return fail("a link in an inlined plan");
+    if (!header_.neutral) return fail(name + ": the header says that the plan is not neutral");
+    if (operand.rank >= header_.ranks || operand.rank == rank_) return fail(name + ": its rank is no other rank");
+    const std::uint64_t chunks = std::uint64_t{std::max(input_chunks(header_), output_chunks(header_))};
+    if (operand.count > std::max<std::uint64_t>(chunks, header_.scratch_chunks))
+      return fail(name + ": a message of " + text(operand.count) + " chunks, more than any buffer has");
+    const auto [end, fresh] = link_lanes_.try_emplace({destination, operand.rank, operand.index}, lane_);
+    if (end->second != lane_)
+      return fail(name + " is used in this direction by lane " + text(end->second) +
+                  " too; messages would have no order");
+    return {};
+  }
+
+  /// Where an operand lies: input and output are one memory in place, so that they share numbers there.
+  struct Extent {
+    int memory;
+    std::uint32_t owner;
+    std::uint64_t begin;
+    std::uint64_t end;
+  };
+
+  struct Placed {
+    Extent extent;
+    bool destination;
+  };
+
+  Extent extent(const Operand& operand, bool in_place) const {
+    const std::uint32_t owner = operand.rank == self ? rank_ : operand.rank;
+    Extent extent{static_cast<int>(operand.buffer), owner, operand.index, std::uint64_t{operand.index} + operand.count};
+    if (!in_place || operand.buffer == Buffer::scratch || operand.buffer == Buffer::link) return extent;
+    extent.memory = 0;
+    const bool inner = (header_.collective == Collective::all_gather && operand.buffer == Buffer::input) ||
+                       (header_.collective == Collective::reduce_scatter && operand.buffer == Buffer::output);
+    if (inner) {
+      extent.begin += std::uint64_t{owner} * header_.chunks_per_block;
+      extent.end += std::uint64_t{owner} * header_.chunks_per_block;
+    }
+    return extent;
+  }
+
+  Result<void> check_overlaps(const Step& step) const {
+    std::vector<Placed> extents;
+    for (const auto* operands : {&step.sources, &step.destinations})
+      for (const Operand& operand : *operands)
+        extents.push_back({extent(operand, header_.in_place), operands == &step.destinations});
+    std::sort(extents.begin(), extents.end(), [](const Placed& a, const Placed& b) {
+      const auto key = [](const Placed& p) {
+        return std::tuple(p.extent.memory, p.extent.owner, p.extent.begin, p.destination);
+      };
+      return key(a) < key(b);
+    });
+    const Placed* below = nullptr;  // the last one that begins before the current one
+    for (std::size_t k = 1; k < extents.size(); ++k) {
+      if (extents[k].extent.begin != extents[k - 1].extent.begin) below = &extents[k - 1];
+      if (auto fine = check_pair(extents[k - 1], extents[k]); !fine) return fine;
+      if (below == nullptr) continue;
+      if (auto fine = check_pair(*below, extents[k]); !fine) return fine;
+    }
+    return {};
+  }
+
+  // All operands of a step have one length, so that an extent which overlaps any other overlaps a neighbour.
+  Result<void> check_pair(const Placed& a, const Placed& b) const {
+    if (a.extent.memory != b.extent.memory || a.extent.owner != b.extent.owner) return {};
+    if (a.extent.memory == static_cast<int>(Buffer::link)) {
+      const bool twice = a.extent.begin == b.extent.begin && a.destination == b.destination;
+      return twice ? fail("a link occurs twice on one side of a step") : Result<void>();
+    }
+    if (b.extent.begin >= a.extent.end || (!a.destination && !b.destination)) return {};
+    if (a.destination && b.destination) return fail("two destinations overlap");
+    if (a.extent.begin != b.extent.begin) return fail("a destination overlaps a source in part");
+    return {};
+  }
+
+  const PlanHeader& header_;
+  const SignalCounts& counts_;
+  const std::uint32_t rank_;
+  const Program& program_;
+  const Form form_;
+  std::uint32_t lane_ = 0;
+  std::uint32_t step_ = 0;
+  std::map<std::tuple<bool, std::uint32_t, std::uint32_t>, std::uint32_t> link_lanes_;  // end of a link → its lane
+  std::set<std::uint32_t> inlined_writes_;
+};
+
+}  // namespace
+
+Result<void> check_program(const PlanHeader& header, const SignalCounts& counts, std::uint32_t rank,
+                           const Program& program, Form form) {
+  return ProgramForm(header, counts, rank, program, form).check();
+}
+
+}  // namespace rondo::plan
