@@ -1,0 +1,62 @@
+// An algorithm is one entry of one table: what it can serve, how it lays its chunks out, what it costs, and its
+// program.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "rondo/planner.hpp"
+
+namespace rondo::planner {
+
+/// The part of a plan's header that an algorithm decides.
+struct Shape {
+  Protocol protocol = Protocol::staged;
+  bool neutral = false;  ///< programs hold links
+  std::uint32_t chunks_per_block = 1;
+  std::uint32_t scratch_chunks = 0;  ///< of the plan itself
+  std::uint32_t lowered_chunks = 0;  ///< the most that a rank has once links are scratch; at least scratch_chunks
+  std::uint32_t depth = 2;
+  std::uint32_t piece_bytes = 0;  ///< 0: as the slots allow
+};
+
+/// What a plan would cost the slowest rank, in two parts so that a loser can say where it lost.
+struct Cost {
+  double wait_ns = 0;  ///< signals that nothing hides
+  double work_ns = 0;  ///< moving and combining bytes, and the steps themselves
+  double rounds = 0;   ///< dependent rounds of one piece
+  double moved = 0;    ///< bytes that the busiest rank copies or reduces
+  double total_ns() const { return wait_ns + work_ns; }
+};
+
+struct Algorithm {
+  std::string_view name;
+  bool needs_mapped = true;  ///< reads peers' scratch itself; false: made of links, which any transport serves
+  /// Why it can't serve the request, or nothing when it can. Called with 2 ranks or more (copy: with 1).
+  std::string_view (*objection)(const Request& request, const PlanLimits& limits);
+  Shape (*shape)(const Request& request, const CostModel& cost, const PlanLimits& limits);
+  Cost (*predict)(const Request& request, const CostModel& cost, const PlanLimits& limits, const Shape& shape);
+  Generator program;
+  bool ordered = false;  ///< follows header.order
+};
+
+/// All algorithms; a tie in predicted time goes to the earlier one.
+std::span<const Algorithm* const> algorithms();
+
+extern const Algorithm copy_algorithm;
+extern const Algorithm inline_algorithm;
+extern const Algorithm one_shot_algorithm;
+extern const Algorithm two_shot_algorithm;
+extern const Algorithm ring_algorithm;
+extern const Algorithm tree_algorithm;
+extern const Algorithm recursive_doubling_algorithm;
+extern const Algorithm halving_doubling_algorithm;
+extern const Algorithm dissemination_algorithm;
+
+inline constexpr std::string_view other_collective = "it has no form for this collective";
+
+/// Ranks in an order in which neighbours are near one another: by host, then by place in the machine. Empty: by number.
+std::vector<std::uint32_t> rank_order(const Topology& topology, std::uint32_t ranks);
+
+}  // namespace rondo::planner

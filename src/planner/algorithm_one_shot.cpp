@@ -1,0 +1,220 @@
+// One-shot: everybody lays what the others need into its own scratch, and fetches what it needs from all others' at
+// once. Inlined, the payload rides in the flags' cache lines; staged, it goes through slots in pieces.
+#include "planner/steps.hpp"
+#include "planner/terms.hpp"
+
+namespace rondo::planner {
+namespace {
+
+constexpr std::uint32_t piece_bytes = 64u << 10;
+
+/// Peers in an order that starts behind the rank itself, so that not everybody reads from the same one at the same
+/// time.
+std::uint32_t peer(const PlanHeader& header, std::uint32_t rank, std::uint32_t k) {
+  return (rank + k) % header.ranks;
+}
+
+bool per_peer(Collective collective) {
+  return collective == Collective::reduce_scatter || collective == Collective::all_to_all;
+}
+
+bool from_one(Collective collective) {
+  return collective == Collective::broadcast || collective == Collective::send_recv;
+}
+
+/// Where rank `owner` keeps what `reader` fetches: blocks for the others, its own left out.
+std::uint32_t place_for(const PlanHeader& header, std::uint32_t owner, std::uint32_t reader) {
+  if (!per_peer(header.collective)) return 0;
+  return reader < owner ? reader : reader - 1;
+}
+
+std::uint32_t scratch_chunks(const Request& request) {
+  if (request.collective == Collective::barrier) return 0;
+  return per_peer(request.collective) ? request.ranks - 1 : 1;
+}
+
+void publish(const PlanHeader& header, std::uint32_t rank, LaneBuilder& lane) {
+  if (per_peer(header.collective)) {
+    const std::uint32_t above = header.ranks - 1 - rank;
+    if (rank != 0) lane.copy(input(0, rank), {scratch(0, rank)});
+    if (above != 0) lane.copy(input(rank + 1, above), {scratch(rank, above)});
+  } else if (header.collective != Collective::barrier) {
+    lane.copy(input(0), {scratch(0)});
+  }
+  lane.signal();
+}
+
+/// What a rank has itself and gives itself, while its signal travels.
+void keep_own(const PlanHeader& header, std::uint32_t rank, LaneBuilder& lane) {
+  if (header.collective == Collective::all_gather) lane.copy(input(0), {output(rank)});
+  if (header.collective == Collective::all_to_all) lane.copy(input(rank), {output(rank)});
+  if (header.collective == Collective::broadcast) lane.copy(input(0), {output(0)});
+}
+
+void fetch_blocks(const PlanHeader& header, std::uint32_t rank, LaneBuilder& lane) {
+  for (std::uint32_t k = 1; k < header.ranks; ++k) {
+    const std::uint32_t from = peer(header, rank, k);
+    lane.wait(from, 0);
+    lane.copy(scratch_of(from, place_for(header, from, rank)), {output(from)});
+  }
+}
+
+/// Contributions in the order of ranks, the own one from where it is: so everybody gets the same bits.
+void fetch_and_reduce(const PlanHeader& header, std::uint32_t rank, LaneBuilder& lane) {
+  std::vector<Operand> sources;
+  sources.reserve(header.ranks);
+  for (std::uint32_t from = 0; from < header.ranks; ++from) {
+    const std::uint32_t own = per_peer(header.collective) ? rank : 0;
+    sources.push_back(from == rank ? input(own) : scratch_of(from, place_for(header, from, rank)));
+  }
+  for (std::uint32_t k = 1; k < header.ranks; ++k) lane.wait(peer(header, rank, k), 0);
+  lane.reduce(std::move(sources), {output(0)}, true);
+}
+
+/// Everybody reads everybody. A rank that publishes piece i has seen, one turn before, that all others published piece
+/// i − 2, and so had read piece i − 4: with 4 slots nobody has to ask whether a slot is free.
+Program symmetric(const PlanHeader& header, std::uint32_t rank) {
+  LaneBuilder lane;
+  publish(header, rank, lane);
+  keep_own(header, rank, lane);
+  lane.skew = header.protocol == Protocol::inlined ? 0 : 1;
+  if (header.collective == Collective::barrier)
+    for (std::uint32_t k = 1; k < header.ranks; ++k) lane.wait(peer(header, rank, k), 0);
+  else if (is_reduction(header.collective))
+    fetch_and_reduce(header, rank, lane);
+  else
+    fetch_blocks(header, rank, lane);
+  return lane.take_program();
+}
+
+/// One rank reads what the others have, or the others what one has. Readers signal that a slot is free again.
+Program rooted(const PlanHeader& header, std::uint32_t rank) {
+  const std::uint32_t root = header.collective == Collective::send_recv ? 0 : header.root;
+  const bool pieces = header.protocol != Protocol::inlined;
+  LaneBuilder lane;
+  if ((rank == root) == from_one(header.collective)) {
+    for (std::uint32_t k = 1; pieces && k < header.ranks; ++k)
+      if (rank == root || peer(header, rank, k) == root) lane.wait(peer(header, rank, k), 0, header.depth);
+    publish(header, rank, lane);
+    keep_own(header, rank, lane);
+    return lane.take_program();
+  }
+  if (rank == root) {
+    fetch_and_reduce(header, rank, lane);
+  } else {
+    lane.wait(root, 0);
+    lane.copy(scratch_of(root, 0), {output(0)});
+  }
+  if (pieces) lane.signal();
+  return lane.take_program();
+}
+
+Program program(const PlanHeader& header, std::uint32_t rank) {
+  const bool one = from_one(header.collective) || header.collective == Collective::reduce;
+  return one ? rooted(header, rank) : symmetric(header, rank);
+}
+
+/// Cache lines of one block.
+std::uint32_t lines(const Request& request) {
+  return static_cast<std::uint32_t>(
+      std::max<std::uint64_t>(1, (block_bytes(request) + inline_line_bytes - 1) / inline_line_bytes));
+}
+
+std::string_view common_objection(const Request& request) {
+  if (request.ranks > 64 && request.op == ReduceOp::premul_sum && is_reduction(request.collective))
+    return "premul_sum scales one of 64 sources at most";
+  return {};
+}
+
+std::string_view objection(const Request& request, const PlanLimits&) {
+  return common_objection(request);
+}
+
+std::string_view inline_objection(const Request& request, const PlanLimits& limits) {
+  if (request.collective == Collective::barrier) return "a barrier has no payload";
+  if (block_bytes(request) > limits.inline_bytes ||
+      std::uint64_t{scratch_chunks(request)} * lines(request) * inline_line_bytes > limits.inline_bytes)
+    return "the message is too long for the flags' cache lines";
+  return common_objection(request);
+}
+
+/// A credit comes back one turn late where ranks don't all read one another; 4 slots cover that too.
+Shape shape(const Request& request, const CostModel&, const PlanLimits&) {
+  const std::uint32_t chunks = scratch_chunks(request);
+  return {Protocol::staged, false, 1, chunks, chunks, 4, piece_bytes};
+}
+
+Shape inline_shape(const Request& request, const CostModel&, const PlanLimits&) {
+  const std::uint32_t chunks = scratch_chunks(request);
+  return {Protocol::inlined, false, 1, chunks, chunks, 1, 0};
+}
+
+/// Blocks that one rank writes to its scratch, fetches from others', and keeps from its own input.
+struct Traffic {
+  double published, fetched, kept;
+  double moved() const { return published + fetched + kept; }
+};
+
+Traffic traffic(const Request& request) {
+  const double others = request.ranks - 1;
+  switch (request.collective) {
+    case Collective::all_reduce:
+      return {1, others, 0};
+    case Collective::reduce:
+      return {1, others, 0};  // two ranks' parts: all the others', the root's
+    case Collective::broadcast:
+      return {1, 1, 1};  // the root's two, and any other's one
+    case Collective::send_recv:
+      return {1, 1, 0};
+    case Collective::reduce_scatter:
+      return {others, others, 0};
+    case Collective::all_gather:
+      return {1, others, 1};
+    case Collective::all_to_all:
+      return {others, others, 1};
+    case Collective::barrier:
+      break;
+  }
+  return {0, 0, 0};
+}
+
+double moving_ns(const Request& request, const Terms& terms) {
+  const Traffic blocks = traffic(request);
+  const double fetched = blocks.fetched * terms.block;
+  const double out = terms.copy((blocks.published + blocks.kept) * terms.block);
+  const double in = is_reduction(request.collective) ? terms.pull_and_add(fetched) : terms.pull(fetched);
+  const double others = terms.ranks - 1;
+  // Both sides of a rooted collective work at the same time, the fetching one a piece behind.
+  if (request.collective == Collective::reduce) return terms.lopsided(in + terms.copy(terms.piece), others * out + in);
+  if (from_one(request.collective))
+    return terms.lopsided(std::max(in, out) + terms.copy(terms.piece), out + others * in);
+  return out + in;
+}
+
+Cost predict(const Request& request, const CostModel& cost, const PlanLimits& limits, const Shape& shape) {
+  const Terms terms(request, cost, limits, shape);
+  const double others = terms.ranks - 1;
+  if (request.collective == Collective::barrier)
+    return {terms.signal_ns(), terms.work_ns((others - 1) * cost.line_ns, 1 + others), 1, 0};
+  const double steps = (3 + others + (per_peer(request.collective) ? others : 0)) * terms.pieces;
+  const double first_lines = 2 * (others - 1) * cost.line_ns;  // flags and data; one of each is the message itself
+  return {terms.piped_ns(1), terms.work_ns(moving_ns(request, terms) + first_lines, steps), 1,
+          traffic(request).moved() * terms.block};
+}
+
+Cost inline_predict(const Request& request, const CostModel& cost, const PlanLimits& limits, const Shape& shape) {
+  const Terms terms(request, cost, limits, shape);
+  const Traffic blocks = traffic(request);
+  const double moved = blocks.moved() * terms.block;
+  const double all_lines = (blocks.published + blocks.fetched) * lines(request);
+  // One line is the signal itself.
+  return {terms.signal_ns(), terms.work_ns((all_lines - 1) * cost.line_ns + terms.copy(moved), 2 + blocks.kept), 1,
+          moved};
+}
+
+}  // namespace
+
+const Algorithm inline_algorithm{"inline", true, inline_objection, inline_shape, inline_predict, program, false};
+const Algorithm one_shot_algorithm{"one_shot", true, objection, shape, predict, program, false};
+
+}  // namespace rondo::planner

@@ -1,0 +1,177 @@
+// Ring: each rank talks to its two neighbours only. All-reduce is a reduce-scatter followed by an all-gather (Patarasuk
+// and Yuan, 2009); broadcast and reduce run along the ring as a chain, piece by piece.
+#include <cmath>
+
+#include "planner/steps.hpp"
+#include "planner/terms.hpp"
+
+namespace rondo::planner {
+namespace {
+
+constexpr std::uint32_t piece_bytes = 64u << 10;
+
+/// The ring as one rank sees it. Blocks and chunks are named by the rank they belong to.
+class Place {
+ public:
+  Place(const PlanHeader& header, std::uint32_t rank) : header_(header), position_(rank) {
+    if (header.order.empty()) return;
+    const auto at = std::find(header.order.begin(), header.order.end(), rank);
+    position_ = static_cast<std::uint32_t>(at - header.order.begin());
+  }
+  /// The rank `steps` places ahead; steps up to 2·ranks, negative ones down to −2·ranks.
+  std::uint32_t ahead(std::int64_t steps) const {
+    const auto ranks = static_cast<std::int64_t>(header_.ranks);
+    const auto position = static_cast<std::uint32_t>((position_ + steps + 2 * ranks) % ranks);
+    return header_.order.empty() ? position : header_.order[position];
+  }
+  Operand next() const { return link(ahead(1)); }
+  Operand previous() const { return link(ahead(-1)); }
+
+ private:
+  const PlanHeader& header_;
+  std::uint32_t position_;
+};
+
+/// Rank `ahead(1)` ends up with the reduction of its chunk... and so, one place earlier each step, this rank with its
+/// own when `shift` is 1; with shift 0 it ends with the chunk of the rank ahead of it, which all-reduce goes on with.
+void reduce_scatter(const PlanHeader& header, const Place& place, std::uint32_t shift, LaneBuilder& lane) {
+  const auto last = static_cast<std::int64_t>(header.ranks) - 1;
+  lane.copy(input(place.ahead(-static_cast<std::int64_t>(shift))), {place.next()});
+  for (std::int64_t s = 1; s <= last; ++s) {
+    const std::uint32_t chunk = place.ahead(-s - shift);
+    std::vector<Operand> destinations;
+    if (s < last)
+      destinations = {place.next()};
+    else if (header.collective == Collective::reduce_scatter)
+      destinations = {output(0)};
+    else
+      destinations = {output(chunk), place.next()};
+    lane.reduce({place.previous(), input(chunk)}, std::move(destinations), s == last);
+  }
+}
+
+/// Passes on what arrives, the chunk of ahead(first) first, and keeps a copy.
+void all_gather(const PlanHeader& header, const Place& place, std::int64_t first, LaneBuilder& lane) {
+  for (std::uint32_t s = 1; s < header.ranks; ++s) {
+    std::vector<Operand> destinations{output(place.ahead(first - (s - 1)))};
+    if (s + 1 < header.ranks) destinations.push_back(place.next());
+    lane.copy(place.previous(), std::move(destinations));
+  }
+}
+
+/// From the root onwards round the ring, up to the rank behind the root.
+void broadcast(const PlanHeader& header, std::uint32_t rank, const Place& place, LaneBuilder& lane) {
+  const std::uint32_t root = header.collective == Collective::send_recv ? 0 : header.root;
+  std::vector<Operand> destinations;
+  if (place.ahead(1) != root) destinations.push_back(place.next());
+  if (has_output(header, rank)) destinations.push_back(output(0));
+  lane.copy(rank == root ? input(0) : place.previous(), std::move(destinations));
+}
+
+/// From the rank behind the root's place onwards, to the root.
+void reduce(const PlanHeader& header, std::uint32_t rank, const Place& place, LaneBuilder& lane) {
+  if (place.ahead(-1) == header.root)
+    lane.copy(input(0), {place.next()});
+  else if (rank == header.root)
+    lane.reduce({place.previous(), input(0)}, {output(0)}, true);
+  else
+    lane.reduce({place.previous(), input(0)}, {place.next()}, false);
+}
+
+Program program(const PlanHeader& header, std::uint32_t rank) {
+  const Place place(header, rank);
+  LaneBuilder lane;
+  switch (header.collective) {
+    case Collective::all_reduce:
+      reduce_scatter(header, place, 0, lane);
+      all_gather(header, place, 0, lane);
+      break;
+    case Collective::reduce_scatter:
+      reduce_scatter(header, place, 1, lane);
+      break;
+    case Collective::all_gather:
+      lane.copy(input(0), {output(rank), place.next()});
+      all_gather(header, place, -1, lane);
+      break;
+    case Collective::reduce:
+      reduce(header, rank, place, lane);
+      break;
+    default:
+      broadcast(header, rank, place, lane);
+      break;
+  }
+  return lane.take_program();
+}
+
+std::string_view objection(const Request& request, const PlanLimits&) {
+  const bool other = request.collective == Collective::all_to_all || request.collective == Collective::barrier;
+  return other ? other_collective : std::string_view();
+}
+
+bool is_chain(Collective collective) {
+  return collective == Collective::broadcast || collective == Collective::reduce || collective == Collective::send_recv;
+}
+
+/// Messages that one body sends to the next rank.
+std::uint32_t messages(const Request& request) {
+  if (is_chain(request.collective)) return 1;
+  return request.collective == Collective::all_reduce ? 2 * (request.ranks - 1) : request.ranks - 1;
+}
+
+/// A chain of p ranks and k pieces takes p − 2 + k turns: the best piece balances a turn's fixed cost with filling the
+/// chain.
+std::uint32_t chain_piece(const Request& request, const CostModel& cost) {
+  if (request.ranks == 2) return piece_bytes;
+  const double per_byte = cost.pull_ns_per_byte + cost.copy_ns_per_byte;
+  const double turn = timely_signal * cost.latency_ns + 5 * cost.step_ns;
+  const double best = std::sqrt(static_cast<double>(block_bytes(request)) * turn / (per_byte * (request.ranks - 2)));
+  return static_cast<std::uint32_t>(std::clamp(best, 4096.0, static_cast<double>(piece_bytes))) / 4096 * 4096;
+}
+
+Shape shape(const Request& request, const CostModel& cost, const PlanLimits&) {
+  const bool chain = is_chain(request.collective);
+  const std::uint32_t depth = chain ? 4 : 2;
+  const std::uint32_t chunks = request.collective == Collective::all_reduce ? request.ranks : 1;
+  return {Protocol::staged,
+          true,
+          chunks,
+          0,
+          std::min(messages(request), depth),
+          depth,
+          chain ? chain_piece(request, cost) : piece_bytes};
+}
+
+Cost predict_chain(const Terms& terms, bool reduces) {
+  const double turns = terms.ranks - 2 + terms.pieces;
+  const double piece = reduces ? terms.pull_and_add(terms.piece) + terms.share(terms.piece)
+                               : terms.pull(terms.piece) + terms.copy(terms.piece);
+  const double hops = terms.ranks - 1;
+  const double waits =
+      terms.crowded() ? turns * terms.signal_ns() : hops * terms.message_ns() + (terms.pieces - 1) * terms.timely_ns();
+  // Of a turn's work the first pieces' is filling the chain: no processor is busy with anything else meanwhile.
+  const double fill = terms.crowded() ? 0 : (hops - 1) * piece;
+  return {waits, terms.work_ns(piece * terms.pieces + fill, 6 * turns), hops, 2 * terms.block};
+}
+
+Cost predict(const Request& request, const CostModel& cost, const PlanLimits& limits, const Shape& shape) {
+  const Terms terms(request, cost, limits, shape);
+  if (is_chain(request.collective)) return predict_chain(terms, request.collective == Collective::reduce);
+  const double hops = terms.ranks - 1;
+  const double half = hops * terms.chunk;
+  const bool reduces = is_reduction(request.collective);
+  const bool gathers = request.collective != Collective::reduce_scatter;
+  const double rounds = reduces && gathers ? 2 * hops : hops;
+  double moving = 0;
+  const double shared = gathers ? half : half - terms.chunk;  // the last sum of a reduce-scatter stays here
+  if (reduces) moving += terms.copy(terms.chunk) + terms.pull_and_add(half) + terms.share(shared);
+  if (gathers) moving += terms.copy(half) + terms.pull(half);
+  if (!reduces) moving += terms.copy(terms.chunk);  // its own block
+  const double steps = (2 + 4 * rounds) * terms.pieces;
+  return {terms.message_ns() * rounds * terms.pieces, terms.work_ns(moving, steps), rounds, 2 * (rounds / hops) * half};
+}
+
+}  // namespace
+
+const Algorithm ring_algorithm{"ring", false, objection, shape, predict, program, true};
+
+}  // namespace rondo::planner

@@ -1,0 +1,129 @@
+// Double binary tree: each half of the message goes up and down a tree of its own. Each direction of each tree is a
+// lane, so that pieces on their way down don't hold up those on their way up.
+#include <cmath>
+
+#include "planner/double_tree.hpp"
+#include "planner/steps.hpp"
+#include "planner/terms.hpp"
+
+namespace rondo::planner {
+namespace {
+
+constexpr std::uint32_t least_piece = 4096;
+constexpr std::uint32_t largest_piece = 64u << 10;
+
+/// One tree of one rank; the tree's number is also its chunk, and its channels are 2·tree (up) and 2·tree + 1 (down).
+struct Half {
+  std::uint32_t tree;
+  TreePlace place;
+  Operand to_parent() const { return link(place.parent, 2 * tree); }
+  Operand from_parent() const { return link(place.parent, 2 * tree + 1); }
+  Operand from_child(std::uint32_t k) const { return link(place.children[k], 2 * tree); }
+  Operand to_child(std::uint32_t k) const { return link(place.children[k], 2 * tree + 1); }
+};
+
+std::vector<Operand> with_children(std::vector<Operand> destinations, const Half& half) {
+  for (std::uint32_t k = 0; k < half.place.child_count; ++k) destinations.push_back(half.to_child(k));
+  return destinations;
+}
+
+/// The first tree's children enclose their parent's number, so its reductions run in the order of ranks.
+void climb(const PlanHeader& header, const Half& half, LaneBuilder& lane) {
+  std::vector<Operand> sources;
+  for (std::uint32_t k = 0; k < half.place.child_count; ++k) sources.push_back(half.from_child(k));
+  sources.insert(sources.begin() + (sources.empty() ? 0 : 1), input(half.tree));
+  std::vector<Operand> destinations{half.place.has_parent ? half.to_parent() : output(half.tree)};
+  if (!half.place.has_parent && header.collective == Collective::all_reduce)
+    destinations = with_children(std::move(destinations), half);
+  if (sources.size() == 1)
+    lane.copy(sources[0], std::move(destinations));
+  else
+    lane.reduce(std::move(sources), std::move(destinations), !half.place.has_parent);
+}
+
+void descend(const Half& half, LaneBuilder& lane) {
+  const Operand source = half.place.has_parent ? half.from_parent() : input(half.tree);
+  lane.copy(source, with_children({output(half.tree)}, half));
+}
+
+Program program(const PlanHeader& header, std::uint32_t rank) {
+  const bool all = header.collective == Collective::all_reduce;
+  Program program;
+  for (std::uint32_t tree = 0; tree < 2; ++tree) {
+    const Half half{
+        tree, all ? tree_place(header.ranks, tree, rank) : rooted_tree_place(header.ranks, tree, header.root, rank)};
+    LaneBuilder up;
+    LaneBuilder down;
+    if (header.collective != Collective::broadcast) climb(header, half, up);
+    if (header.collective == Collective::broadcast || (all && half.place.has_parent)) descend(half, down);
+    for (LaneBuilder* lane : {&up, &down})
+      if (Lane steps = lane->take(); !steps.steps.empty()) program.lanes.push_back(std::move(steps));
+  }
+  return program;
+}
+
+std::string_view objection(const Request& request, const PlanLimits&) {
+  switch (request.collective) {
+    case Collective::all_reduce:
+    case Collective::reduce:
+    case Collective::broadcast:
+      return {};
+    default:
+      return other_collective;
+  }
+}
+
+/// Hops from the farthest leaf to the root.
+double height(const Request& request) {
+  if (request.collective == Collective::all_reduce) return log2_ceil(request.ranks);
+  return log2_ceil(request.ranks - 1) + 1;
+}
+
+double hops(const Request& request) {
+  return request.collective == Collective::all_reduce ? 2 * height(request) : height(request);
+}
+
+/// What one piece of each half costs a rank that is a leaf of one tree and inside the other.
+double turn_ns(const Request& request, const Terms& terms, double piece) {
+  const double up = 2 * terms.pull_and_add(piece) + terms.share(piece) + terms.copy(piece);
+  const double down = 2 * terms.pull(piece) + 2 * terms.copy(piece);
+  return (request.collective == Collective::broadcast ? 0 : up) + (request.collective == Collective::reduce ? 0 : down);
+}
+
+double turn_steps(const Request& request) {
+  return request.collective == Collective::all_reduce ? 20 : 10;
+}
+
+/// A tree of h hops and k pieces takes h − 1 + k turns; the best piece balances a turn's fixed cost with filling the
+/// tree.
+Shape shape(const Request& request, const CostModel& cost, const PlanLimits& limits) {
+  Shape shape{Protocol::staged, true, 2, 0, std::min(4u, request.ranks), 4, largest_piece};
+  if (request.collective != Collective::all_reduce) shape.lowered_chunks = 2;
+  const Terms terms(request, cost, limits, shape);
+  const double per_byte = turn_ns(request, terms, 1);
+  const double fixed = timely_signal * cost.latency_ns + turn_steps(request) * cost.step_ns;
+  const double best = std::sqrt(terms.chunk * fixed / (per_byte * std::max(1.0, hops(request) - 1)));
+  shape.piece_bytes = static_cast<std::uint32_t>(std::clamp<double>(best, least_piece, largest_piece)) / 4096 * 4096;
+  return shape;
+}
+
+Cost predict(const Request& request, const CostModel& cost, const PlanLimits& limits, const Shape& shape) {
+  const Terms terms(request, cost, limits, shape);
+  const double rounds = hops(request);
+  const double turn = turn_ns(request, terms, terms.piece);
+  const double turns = rounds - 1 + terms.pieces;
+  const double waits = terms.crowded() ? turns * terms.signal_ns()
+                                       : rounds * terms.message_ns() + (terms.pieces - 1) * terms.timely_ns();
+  // While the tree fills, the hops ahead of a rank move its first piece one after another, one way and in one tree
+  // each.
+  const double share = request.collective == Collective::all_reduce ? 4 : 2;
+  const double fill = terms.crowded() ? 0 : (rounds - 1) * turn / share;
+  return {waits, terms.work_ns(turn * terms.pieces + fill, turn_steps(request) * turns), rounds,
+          turn_ns(request, terms, terms.block) == 0 ? 0 : share * 1.5 * terms.block};
+}
+
+}  // namespace
+
+const Algorithm tree_algorithm{"tree", false, objection, shape, predict, program, false};
+
+}  // namespace rondo::planner

@@ -1,0 +1,84 @@
+// Two-shot: rank r reduces the r-th part of the message for all, straight from the others' scratch, then everybody
+// (reduce: the root) fetches the parts.
+#include "planner/steps.hpp"
+#include "planner/terms.hpp"
+
+namespace rondo::planner {
+namespace {
+
+constexpr std::uint32_t piece_bytes = 16u << 10;  // so that a result is still in the first cache when it is copied
+constexpr std::uint32_t published = 0;            ///< signals of a body
+constexpr std::uint32_t reduced = 1;
+
+/// Chunk c of scratch holds what this rank contributes to rank c's part; its own chunk holds its part's result.
+void publish(const PlanHeader& header, std::uint32_t rank, LaneBuilder& lane) {
+  const std::uint32_t above = header.ranks - 1 - rank;
+  if (rank != 0) lane.copy(input(0, rank), {scratch(0, rank)});
+  if (above != 0) lane.copy(input(rank + 1, above), {scratch(rank + 1, above)});
+  lane.signal();
+}
+
+void reduce_part(const PlanHeader& header, std::uint32_t rank, LaneBuilder& lane) {
+  std::vector<Operand> sources;
+  sources.reserve(header.ranks);
+  for (std::uint32_t from = 0; from < header.ranks; ++from)
+    sources.push_back(from == rank ? input(rank) : scratch_of(from, rank));
+  for (std::uint32_t k = 1; k < header.ranks; ++k) lane.wait((rank + k) % header.ranks, published);
+  if (!has_output(header, rank)) {
+    lane.reduce(std::move(sources), {scratch(rank)}, true);
+  } else {
+    lane.reduce(std::move(sources), {output(rank)}, true);
+    // A copy of its own: it overwrites lines that the others have read last without fetching them first, as whole-line
+    // stores do and the reduction's don't. Between far cores that halves the time.
+    if (header.collective == Collective::all_reduce) lane.copy(output(rank), {scratch(rank)});
+  }
+  lane.signal();
+}
+
+/// In turn t a rank publishes piece t, reduces piece t − 1 and fetches piece t − 2, so that signals have a turn to
+/// travel. Three slots then need no credits: who publishes piece i has fetched piece i − 3, so all have reduced it; who
+/// has seen everybody publish piece i knows that they fetched piece i − 3. A rank that fetches nothing asks instead.
+Program program(const PlanHeader& header, std::uint32_t rank) {
+  const bool fetches = has_output(header, rank);
+  LaneBuilder lane;
+  for (std::uint32_t k = 1; !fetches && k < header.ranks; ++k)
+    lane.wait((rank + k) % header.ranks, reduced, header.depth);
+  publish(header, rank, lane);
+  lane.skew = 1;
+  reduce_part(header, rank, lane);
+  lane.skew = 2;
+  for (std::uint32_t k = 1; fetches && k < header.ranks; ++k) {
+    const std::uint32_t from = (rank + k) % header.ranks;
+    lane.wait(from, reduced);
+    lane.copy(scratch_of(from, from), {output(from)});
+  }
+  return lane.take_program();
+}
+
+std::string_view objection(const Request& request, const PlanLimits&) {
+  if (request.collective != Collective::all_reduce && request.collective != Collective::reduce) return other_collective;
+  if (request.ranks > 64 && request.op == ReduceOp::premul_sum) return "premul_sum scales one of 64 sources at most";
+  return {};
+}
+
+Shape shape(const Request& request, const CostModel&, const PlanLimits&) {
+  return {Protocol::staged, false, request.ranks, request.ranks, request.ranks, 3, piece_bytes};
+}
+
+Cost predict(const Request& request, const CostModel& cost, const PlanLimits& limits, const Shape& shape) {
+  const Terms terms(request, cost, limits, shape);
+  const double others = terms.ranks - 1;
+  const double parts = others * terms.chunk;
+  const bool all = request.collective == Collective::all_reduce;
+  const double moving =
+      terms.copy(parts) + terms.pull_and_add(parts) + terms.copy(all ? terms.chunk : 0) + terms.pull(parts);
+  const double steps = (5 + 4 * others) * terms.pieces;
+  const double first_lines = 4 * (others - 1) * cost.line_ns;
+  return {terms.piped_ns(2), terms.work_ns(moving + first_lines, steps), 2, 3 * parts};
+}
+
+}  // namespace
+
+const Algorithm two_shot_algorithm{"two_shot", true, objection, shape, predict, program, false};
+
+}  // namespace rondo::planner

@@ -1,0 +1,207 @@
+// The choice: every algorithm that can serve a request is priced, the cheapest becomes the plan.
+#include <array>
+#include <cmath>
+#include <string>
+
+#include "planner/algorithm.hpp"
+#include "planner/terms.hpp"
+
+namespace rondo {
+namespace {
+
+using namespace planner;
+
+Error wrong(const std::string& detail) {
+  return Error{Errc::invalid_argument, detail, 0, "make_plan"};
+}
+
+bool is_rooted(Collective collective) {
+  return collective == Collective::broadcast || collective == Collective::reduce;
+}
+
+Result<void> check(const Request& request) {
+  const std::string name(to_string(request.collective));
+  if (static_cast<std::size_t>(request.collective) >= collective_count)
+    return wrong("the collective is none of those known");
+  if (request.ranks == 0) return wrong("0 ranks; expected 1 or more");
+  if (request.collective == Collective::send_recv && request.ranks != 2)
+    return wrong("send_recv has 2 ranks, not " + std::to_string(request.ranks));
+  if (is_rooted(request.collective) && request.root >= request.ranks)
+    return wrong("root " + std::to_string(request.root) + " of " + std::to_string(request.ranks) +
+                 " ranks; expected less");
+  if (is_reduction(request.collective) && !is_defined(request.op, request.type))
+    return wrong(std::string(to_string(request.op)) + " is not defined on " + std::string(to_string(request.type)));
+  const BlockCounts blocks = block_counts(request.collective, request.ranks);
+  const std::uint64_t largest =
+      (std::uint64_t{1} << 62) / size_of(request.type) / std::max(blocks.input, blocks.output);
+  if (request.count > largest)
+    return wrong("count " + std::to_string(request.count) + " for " + name + "; expected at most " +
+                 std::to_string(largest));
+  return {};
+}
+
+/// One algorithm's answer to a request.
+struct Offer {
+  const Algorithm* algorithm = nullptr;
+  std::string_view objection;  ///< empty: it can serve
+  Shape shape;
+  Cost cost;
+};
+
+Offer offer(const Algorithm& algorithm, const CostModel& cost, const PlanLimits& limits, const Request& request) {
+  Offer offer{&algorithm, {}, {}, {}};
+  const bool alone = &algorithm == &copy_algorithm;
+  if (request.ranks == 1 && !alone)
+    offer.objection = "there is one rank";
+  else if (algorithm.needs_mapped && !limits.mapped)
+    offer.objection = "ranks can't read one another's memory";
+  else
+    offer.objection = algorithm.objection(request, limits);
+  if (!offer.objection.empty()) return offer;
+  offer.shape = algorithm.shape(request, cost, limits);
+  if (limits.mapped && piece_limit(offer.shape, limits) == 0)
+    offer.objection = "its slots don't fit in the staging memory";
+  else
+    offer.cost = algorithm.predict(request, cost, limits, offer.shape);
+  return offer;
+}
+
+constexpr std::size_t most_algorithms = 16;
+
+/// All algorithms' offers, in the table's order.
+struct Offers {
+  std::array<Offer, most_algorithms> all;
+  std::size_t count = 0;
+  const Offer* chosen = nullptr;
+};
+
+Offers collect(const CostModel& cost, const PlanLimits& limits, const Request& request) {
+  Offers offers;
+  for (const Algorithm* algorithm : algorithms()) {
+    Offer& made = offers.all[offers.count++];
+    made = offer(*algorithm, cost, limits, request);
+    if (!made.objection.empty()) continue;
+    if (offers.chosen == nullptr || made.cost.total_ns() < offers.chosen->cost.total_ns()) offers.chosen = &made;
+  }
+  return offers;
+}
+
+/// A factor with one decimal, e.g. "2.3x". By hand, since printf takes longer than all the formulas.
+void append_factor(std::string& text, double factor) {
+  const auto tenths = static_cast<std::uint64_t>(std::min(factor, 1e12) * 10 + 0.5);
+  text += std::to_string(tenths / 10);
+  text += '.';
+  text += static_cast<char>('0' + tenths % 10);
+  text += 'x';
+}
+
+/// Where most of the difference to the chosen plan comes from.
+void append_reason(std::string& text, const Cost& cost, const Cost& chosen, double block) {
+  if (cost.wait_ns - chosen.wait_ns >= cost.work_ns - chosen.work_ns) {
+    if (cost.rounds == chosen.rounds) {
+      text += ": its waits are longer";
+    } else {
+      text += ": " + std::to_string(static_cast<std::uint64_t>(cost.rounds));
+      text += cost.rounds == 1 ? " dependent round" : " dependent rounds";
+    }
+  } else if (block > 0 && cost.moved > chosen.moved) {
+    text += ": moves ";
+    append_factor(text, cost.moved / block);
+    text += " the message";
+  } else {
+    text += ": more steps";
+  }
+}
+
+std::string note(const Offer& made, const Offer& chosen, bool asked_for, double block) {
+  if (&made == &chosen) return asked_for ? "chosen: asked for" : "chosen";
+  std::string text;
+  if (!made.objection.empty()) return text.append("can't serve: ").append(made.objection);
+  const double ratio = made.cost.total_ns() / chosen.cost.total_ns();
+  text.reserve(64);
+  if (ratio < 1) {
+    append_factor(text, 1 / ratio);
+    return text + " faster, but not asked for";
+  }
+  if (made.cost.total_ns() == chosen.cost.total_ns()) return "equal; the other is simpler";
+  append_factor(text, ratio);
+  text += " slower";
+  append_reason(text, made.cost, chosen.cost, block);
+  return text;
+}
+
+Plan build(const Topology& topology, const Request& request, const Offers& offers, bool asked_for) {
+  const Offer& chosen = *offers.chosen;
+  PlanHeader header;
+  header.algorithm = chosen.algorithm->name;
+  header.collective = request.collective;
+  header.protocol = chosen.shape.protocol;
+  header.ranks = request.ranks;
+  header.root = is_rooted(request.collective) ? request.root : 0;
+  header.chunks_per_block = chosen.shape.chunks_per_block;
+  header.scratch_chunks = chosen.shape.scratch_chunks;
+  header.depth = chosen.shape.depth;
+  header.piece_bytes = chosen.shape.piece_bytes;
+  header.neutral = chosen.shape.neutral;
+  if (chosen.algorithm->ordered) header.order = rank_order(topology, request.ranks);
+  Plan plan(std::move(header), chosen.algorithm->program);
+  plan.predicted_ns = chosen.cost.total_ns();
+  plan.considered.reserve(offers.count);
+  const auto block = static_cast<double>(block_bytes(request));
+  for (std::size_t k = 0; k < offers.count; ++k) {
+    const Offer& made = offers.all[k];
+    plan.considered.push_back(
+        {std::string(made.algorithm->name), made.cost.total_ns(), note(made, chosen, asked_for, block)});
+  }
+  return plan;
+}
+
+std::string known_names() {
+  std::string names;
+  for (const std::string_view name : algorithm_names()) names += (names.empty() ? "" : ", ") + std::string(name);
+  return names;
+}
+
+Error cannot(const std::string& what) {
+  return Error{Errc::unsupported, what, 0, "make_plan"};
+}
+
+}  // namespace
+
+Result<Plan> make_plan(const Topology& topology, const CostModel& cost, const PlanLimits& limits,
+                       const Request& request) {
+  if (auto fine = check(request); !fine) return fine.error();
+  const Offers offers = collect(cost, limits, request);
+  if (offers.chosen != nullptr) return build(topology, request, offers, false);
+  std::string reasons;
+  for (std::size_t k = 0; k < offers.count; ++k)
+    reasons.append(k == 0 ? " " : "; ")
+        .append(offers.all[k].algorithm->name)
+        .append(": ")
+        .append(offers.all[k].objection);
+  return cannot("no algorithm can serve this " + std::string(to_string(request.collective)) + ":" + reasons);
+}
+
+Result<Plan> make_plan(const Topology& topology, const CostModel& cost, const PlanLimits& limits,
+                       const Request& request, std::string_view algorithm) {
+  if (auto fine = check(request); !fine) return fine.error();
+  Offers offers = collect(cost, limits, request);
+  for (std::size_t k = 0; k < offers.count; ++k) {
+    const Offer& made = offers.all[k];
+    if (made.algorithm->name != algorithm) continue;
+    if (!made.objection.empty())
+      return cannot(std::string(algorithm) + " can't serve this " + std::string(to_string(request.collective)) + ": " +
+                    std::string(made.objection));
+    offers.chosen = &made;
+    return build(topology, request, offers, true);
+  }
+  return cannot("no algorithm is called '" + std::string(algorithm) + "'; known: " + known_names());
+}
+
+std::vector<std::string_view> algorithm_names() {
+  std::vector<std::string_view> names;
+  for (const Algorithm* algorithm : algorithms()) names.push_back(algorithm->name);
+  return names;
+}
+
+}  // namespace rondo

@@ -1,0 +1,53 @@
+// Spells steps: what the algorithms write their programs with.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "rondo/plan.hpp"
+
+namespace rondo::planner {
+
+inline Operand input(std::uint32_t index, std::uint32_t count = 1) {
+  return {Buffer::input, self, index, count};
+}
+inline Operand output(std::uint32_t index, std::uint32_t count = 1) {
+  return {Buffer::output, self, index, count};
+}
+inline Operand scratch(std::uint32_t index, std::uint32_t count = 1) {
+  return {Buffer::scratch, self, index, count};
+}
+inline Operand scratch_of(std::uint32_t rank, std::uint32_t index) {
+  return {Buffer::scratch, rank, index, 1};
+}
+inline Operand link(std::uint32_t peer, std::uint32_t channel = 0, std::uint32_t count = 1) {
+  return {Buffer::link, peer, channel, count};
+}
+
+/// The steps of one lane under construction. `skew` holds for the steps that are added after it is set.
+class LaneBuilder {
+ public:
+  std::uint32_t skew = 0;
+
+  void copy(const Operand& source, std::vector<Operand> destinations, bool finish = false) {
+    add({StepKind::copy, finish, skew, {}, {source}, std::move(destinations), {}});
+  }
+  void reduce(std::vector<Operand> sources, std::vector<Operand> destinations, bool finish) {
+    add({StepKind::reduce, finish, skew, {}, std::move(sources), std::move(destinations), {}});
+  }
+  void signal() { add({StepKind::signal, false, skew, {}, {}, {}, {}}); }
+  void wait(std::uint32_t rank, std::uint32_t signal, std::uint32_t lag = 0) {
+    add({StepKind::wait, false, skew, {rank, 0, signal, lag}, {}, {}, {}});
+  }
+
+  /// The lane; the builder is empty afterwards.
+  Lane take() { return std::exchange(lane_, {}); }
+  Program take_program() { return Program{{take()}}; }
+
+ private:
+  void add(Step step) { lane_.steps.push_back(std::move(step)); }
+  Lane lane_;
+};
+
+}  // namespace rondo::planner

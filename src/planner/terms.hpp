@@ -1,0 +1,108 @@
+// The terms of the cost formulas (docs/design/0003-cost-model.md).
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+#include "planner/algorithm.hpp"
+
+namespace rondo::planner {
+
+/// What the first line of data behind a signal costs, in signal latencies: processors fetch it ahead for the most part.
+inline constexpr double first_line = 0.3;
+/// What a signal costs that came before it was looked for: the line it is in has changed and is fetched all the same.
+inline constexpr double timely_signal = 0.7;
+inline constexpr std::uint32_t inline_line_bytes = 56;  ///< payload of a cache line that also holds its flag
+
+inline std::uint32_t log2_floor(std::uint32_t n) {
+  return static_cast<std::uint32_t>(std::bit_width(n)) - 1;
+}
+inline std::uint32_t log2_ceil(std::uint32_t n) {
+  return n <= 1 ? 0 : log2_floor(n - 1) + 1;
+}
+inline std::uint32_t power_of_two_below(std::uint32_t n) {
+  return 1u << log2_floor(n);
+}
+
+inline std::uint64_t block_bytes(const Request& request) {
+  return request.collective == Collective::barrier ? 0 : request.count * size_of(request.type);
+}
+
+/// Bytes of the longest chunk, as chunk_range deals blocks out with the standard alignment of 64 bytes.
+inline std::uint64_t chunk_bytes(const Request& request, std::uint32_t chunks_per_block) {
+  const std::uint64_t block = block_bytes(request);
+  const std::uint64_t units = (block + 63) / 64;
+  return std::min(block, (units + chunks_per_block - 1) / chunks_per_block * 64);
+}
+
+/// Largest piece that the slots hold; 0 when not even a cache line fits. Without scratch a chunk is one piece.
+inline std::uint64_t piece_limit(const Shape& shape, const PlanLimits& limits) {
+  if (shape.lowered_chunks == 0 || shape.protocol == Protocol::inlined) return ~std::uint64_t{0};
+  return limits.staging_bytes / shape.depth / shape.lowered_chunks / 64 * 64;
+}
+
+/// One request seen through one shape.
+struct Terms {
+  Terms(const Request& request, const CostModel& model, const PlanLimits& limits, const Shape& shape)
+      : cost(model),
+        ranks(request.ranks),
+        block(static_cast<double>(block_bytes(request))),
+        chunk(static_cast<double>(chunk_bytes(request, shape.chunks_per_block))) {
+    const std::uint64_t wanted = shape.piece_bytes == 0 ? ~std::uint64_t{0} : shape.piece_bytes;
+    piece =
+        std::min(chunk, static_cast<double>(std::max<std::uint64_t>(64, std::min(wanted, piece_limit(shape, limits)))));
+    pieces = chunk <= piece ? 1 : static_cast<double>(static_cast<std::uint64_t>((chunk + piece - 1) / piece));
+    const BlockCounts blocks = block_counts(request.collective, request.ranks);
+    touched = block * (blocks.input + blocks.output);
+  }
+
+  bool crowded() const { return cost.cores_per_rank < 1; }
+
+  /// A signal seen by its waiter. With fewer processors than ranks that takes the scheduler, once for each rank on a
+  /// core.
+  double signal_ns() const { return crowded() ? cost.switch_ns / cost.cores_per_rank : cost.latency_ns; }
+
+  /// A signal, and the first line of the data behind it.
+  double message_ns() const { return crowded() ? signal_ns() : (1 + first_line) * cost.latency_ns; }
+
+  double timely_ns() const { return timely_signal * cost.latency_ns; }
+
+  /// `rounds` of messages in each piece, in a plan that runs other pieces while they travel; the first piece's are
+  /// waited for. Without a processor of its own a rank runs until its slots are full, and half of the pieces end in a
+  /// switch.
+  double piped_ns(double rounds) const {
+    if (crowded()) return message_ns() * std::max(rounds, pieces / 2);
+    return rounds * (message_ns() + (pieces - 1) * timely_ns());
+  }
+
+  double copy(double bytes) const { return bytes * cost.copy_ns_per_byte; }
+  double pull(double bytes) const { return bytes * cost.pull_ns_per_byte; }
+  double pull_and_add(double bytes) const { return bytes * (cost.pull_ns_per_byte + cost.reduce_ns_per_byte); }
+
+  /// A reduction that writes where others read: its stores fetch the lines first, which a copy's whole-line stores
+  /// don't.
+  double share(double bytes) const { return pull(bytes); }
+
+  /// Work of a rank: what moving takes, steps, and what of the user's buffers doesn't stay in the cache.
+  double work_ns(double moving_ns, double steps) const {
+    const double beyond = std::max(0.0, touched - static_cast<double>(cost.cache_bytes));
+    return (moving_ns + steps * cost.step_ns + beyond * cost.memory_ns_per_byte) / cost.cores_per_rank;
+  }
+
+  /// Moving where one rank has more to do than the others: it is the bottleneck, or all together are, on fewer
+  /// processors.
+  double lopsided(double busiest_ns, double all_ns) const {
+    return std::max(busiest_ns * cost.cores_per_rank, crowded() ? all_ns / ranks : 0);
+  }
+
+  const CostModel& cost;
+  double ranks;
+  double block;      ///< bytes of a block
+  double chunk;      ///< bytes of the longest chunk
+  double piece = 0;  ///< bytes of a piece
+  double pieces = 1;
+  double touched = 0;  ///< bytes of the caller's buffers, input and output
+};
+
+}  // namespace rondo::planner
