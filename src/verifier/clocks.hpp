@@ -1,0 +1,80 @@
+// Which steps come before which: every lane carries a clock that says how many steps of other lanes it knows to be
+// done.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "verifier/image.hpp"
+
+namespace rondo::verifier {
+
+/// For each lane, the lanes that it may be asked about (ascending, without itself). Empty at the top: all about all.
+using Neighbours = std::vector<std::vector<std::uint32_t>>;
+
+/// Clocks over one run. With neighbours, what passes through third lanes that don't share a neighbour is forgotten:
+/// "known" is always right, "not known" may be wrong. Without neighbours both are exact, at a cost of `lanes` words a
+/// clock.
+class Clocks {
+ public:
+  Clocks(const Image& image, const Neighbours& neighbours, std::uint32_t pieces);
+
+  /// Before a step's accesses: the lane learns what the step waits for.
+  void enter(std::uint32_t lane, std::uint32_t step, std::uint32_t piece);
+  /// After them: others may learn from it.
+  void leave(std::uint32_t lane, std::uint32_t step, std::uint32_t piece);
+
+  /// Steps that the lane has entered.
+  std::uint32_t events(std::uint32_t lane) const { return events_[lane]; }
+  /// Whether `lane` knows that the first `event` steps of lane `other` are done.
+  bool knows(std::uint32_t lane, std::uint32_t other, std::uint32_t event) const {
+    return lane == other || known(lane, other) >= event;
+  }
+  /// More memory was needed than the verifier takes; answers are worthless then.
+  bool overflowed() const { return overflowed_; }
+
+ private:
+  struct Snapshot {
+    std::uint32_t lane = 0;
+    std::uint32_t event = 0;
+    std::size_t block = 0;
+    std::uint32_t readers = 0;
+  };
+
+  void publish_targets();
+  std::uint32_t known(std::uint32_t lane, std::uint32_t other) const;
+  std::size_t width(std::uint32_t lane) const { return dense_ ? events_.size() : neighbours_[lane].size(); }
+  std::uint32_t snapshot(std::uint32_t lane, std::uint32_t readers);
+  void join(std::uint32_t lane, std::uint32_t snapshot);
+  void join_sparse(std::uint32_t lane, const Snapshot& from);
+  std::size_t new_block(std::uint32_t lane);
+  void release_block(std::uint32_t lane, std::size_t block);
+  std::size_t own_block(std::uint32_t lane);
+  void exchange(std::uint32_t lane, const FlatStep& step, std::uint32_t piece, bool entering);
+  std::uint32_t link_slots(const Link& link) const;
+  std::pair<std::uint32_t, std::uint32_t> tenant(const Link& link, std::uint32_t message) const;
+  bool next_tenant_exists(const Link& link, std::uint32_t message, std::uint32_t piece) const;
+
+  const Image& image_;
+  const Neighbours& neighbours_;
+  const bool dense_;
+  const std::uint32_t pieces_;
+  bool overflowed_ = false;
+  std::vector<std::uint32_t> events_;
+  std::vector<std::size_t> blocks_;  // by lane; words_[block] counts who holds it, the clock follows
+  std::vector<std::uint32_t> words_;
+  std::vector<std::vector<std::size_t>> free_blocks_;  // by lane; dense: all in the first
+  std::vector<Snapshot> snapshots_;
+  std::vector<std::uint32_t> free_snapshots_;
+
+  std::vector<std::uint32_t> target_;     // by step: its number among those waited for, or none
+  std::vector<std::uint32_t> first_lag_;  // by target
+  std::vector<std::uint32_t> lags_;       // of those that wait for a target, ascending
+  std::vector<std::uint32_t> published_;  // target × piece → snapshot
+
+  std::vector<std::uint32_t> sent_;  // message of a body × piece → snapshot
+  std::vector<std::uint32_t> received_;
+};
+
+}  // namespace rondo::verifier

@@ -1,0 +1,69 @@
+#include "verifier/contributions.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace rondo::verifier {
+
+Contributions::Contributions(const PlanHeader& header)
+    : ranks_(header.ranks), order_(header.order), position_(header.ranks) {
+  std::iota(position_.begin(), position_.end(), 0u);
+  for (std::uint32_t k = 0; k < order_.size(); ++k) position_[order_[k]] = k;
+}
+
+std::uint32_t Contributions::count(RankSet set) const {
+  if (set.length != RankSet::pooled) return set.length;
+  std::uint32_t count = 0;
+  for (const Segment& segment : *pool_[set.first]) count += segment.end - segment.begin;
+  return count;
+}
+
+std::string Contributions::describe(RankSet set) const {
+  if (set.length == 1) return "rank " + std::to_string(rank_at(set.first));
+  if (count(set) == ranks_) return ranks_ == 2 ? "both ranks" : "all " + std::to_string(ranks_) + " ranks";
+  return std::to_string(count(set)) + " of " + std::to_string(ranks_) + " ranks";
+}
+
+void Contributions::expand(RankSet set) {
+  if (set.length == RankSet::pooled) {
+    segments_.insert(segments_.end(), pool_[set.first]->begin(), pool_[set.first]->end());
+    return;
+  }
+  const std::uint32_t to_end = ranks_ - set.first;
+  segments_.push_back({set.first, set.first + std::min(set.length, to_end)});
+  if (set.length > to_end) segments_.push_back({0, set.length - to_end});
+}
+
+std::optional<std::uint32_t> Contributions::unite(const std::vector<RankSet>& sets, RankSet& united) {
+  segments_.clear();
+  for (const RankSet& set : sets) expand(set);
+  std::sort(segments_.begin(), segments_.end());
+  std::size_t last = 0;
+  for (std::size_t k = 1; k < segments_.size(); ++k) {
+    if (segments_[k].begin < segments_[last].end) return rank_at(segments_[k].begin);
+    if (segments_[k].begin == segments_[last].end)
+      segments_[last].end = segments_[k].end;
+    else
+      segments_[++last] = segments_[k];
+  }
+  segments_.resize(last + 1);
+  united = compact();
+  return std::nullopt;
+}
+
+RankSet Contributions::compact() {
+  const Segment& front = segments_.front();
+  const Segment& back = segments_.back();
+  if (segments_.size() == 1) return {front.begin, front.end - front.begin};
+  if (segments_.size() == 2 && front.begin == 0 && back.end == ranks_)
+    return {back.begin, back.end - back.begin + front.end};
+  const auto [at, fresh] = numbers_.try_emplace(segments_, static_cast<std::uint32_t>(pool_.size()));
+  if (fresh) {
+    pool_.push_back(&at->first);
+    pooled_segments_ += segments_.size();
+    overflowed_ |= pooled_segments_ > max_cells / 2;
+  }
+  return {at->second, RankSet::pooled};
+}
+
+}  // namespace rondo::verifier

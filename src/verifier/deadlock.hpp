@@ -1,0 +1,17 @@
+// No circle of waits, for any number of pieces.
+#pragma once
+
+#include <cstdint>
+
+#include "verifier/image.hpp"
+#include "verifier/report.hpp"
+
+namespace rondo::verifier {
+
+/// Reports one circle when links hold header.depth messages. Returns Π of `piece_spread`, 0 where it reported.
+std::uint64_t check_deadlock(const Image& image, Report& report);
+
+/// The smallest number of messages that links have to hold; 0 when no number helps.
+std::uint32_t least_safe_depth(const Image& image);
+
+}  // namespace rondo::verifier

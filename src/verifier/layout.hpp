@@ -1,0 +1,67 @@
+// Where each chunk of each rank's buffers lies among the cells that a run follows. In place, input and output share
+// them.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "verifier/image.hpp"
+
+namespace rondo::verifier {
+
+class Layout {
+ public:
+  /// Cells for `pieces` pieces; `users` false leaves the input and output buffers out.
+  Layout(const Image& image, std::uint32_t pieces, bool in_place, bool users)
+      : header_(image.header), pieces_(pieces), slots_(std::min(image.header.depth, pieces)), in_place_(in_place) {
+    for (std::uint32_t rank = 0; rank < header_.ranks; ++rank) {
+      scratch_.push_back(cells_);
+      cells_ += std::uint64_t{image.scratch_chunks[rank]} * slots_;
+    }
+    for (std::uint32_t rank = 0; users && rank < header_.ranks; ++rank) {
+      users_.push_back(cells_);
+      cells_ += user_chunks(rank) * pieces_;
+    }
+  }
+
+  std::uint64_t cells() const { return cells_; }
+  bool in_place() const { return in_place_; }
+
+  /// Whether the chunk has a cell: an input that nothing overlaps has none.
+  bool has_cell(Buffer buffer) const {
+    return buffer == Buffer::scratch || (!users_.empty() && (buffer == Buffer::output || in_place_));
+  }
+
+  std::uint64_t cell(Buffer buffer, std::uint32_t owner, std::uint32_t index, std::uint32_t piece) const {
+    if (buffer == Buffer::scratch) return scratch_[owner] + std::uint64_t{index} * slots_ + piece % slots();
+    return users_[owner] + std::uint64_t{index + shift(buffer, owner)} * pieces_ + piece;
+  }
+
+ private:
+  // With fewer pieces than slots each piece has a slot of its own, whichever it is.
+  std::uint32_t slots() const { return slots_; }
+
+  std::uint64_t user_chunks(std::uint32_t rank) const {
+    const std::uint64_t output = has_output(header_, rank) ? output_chunks(header_) : 0;
+    const std::uint64_t input = has_input(header_, rank) ? input_chunks(header_) : 0;
+    return in_place_ ? std::max(input, output) : output;
+  }
+
+  std::uint32_t shift(Buffer buffer, std::uint32_t owner) const {
+    if (!in_place_) return 0;
+    const bool inner = buffer == Buffer::input ? header_.collective == Collective::all_gather
+                                               : header_.collective == Collective::reduce_scatter;
+    return inner ? owner * header_.chunks_per_block : 0;
+  }
+
+  const PlanHeader& header_;
+  const std::uint32_t pieces_;
+  const std::uint32_t slots_;
+  const bool in_place_;
+  std::uint64_t cells_ = 0;
+  std::vector<std::uint64_t> scratch_;
+  std::vector<std::uint64_t> users_;
+};
+
+}  // namespace rondo::verifier

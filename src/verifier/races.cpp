@@ -1,0 +1,78 @@
+#include "verifier/races.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace rondo::verifier {
+
+void Races::step(std::uint32_t lane, std::uint32_t number, std::uint32_t piece) {
+  const FlatStep& step = image_.steps[number];
+  const std::uint32_t operands = std::uint32_t{step.sources} + step.destinations;
+  for (std::uint32_t k = 0; k < operands; ++k) {
+    const FlatOperand& operand = image_.operands[step.first + k];
+    if (operand.buffer == Buffer::link || !layout_.has_cell(operand.buffer)) continue;
+    for (std::uint32_t j = 0; j < step.count; ++j) {
+      const Here here{lane, number, piece, &operand, operand.index + j};
+      Cell& cell = cells_[layout_.cell(operand.buffer, operand.rank, operand.index + j, piece)];
+      k < step.sources ? read(cell, here) : write(cell, here);
+    }
+  }
+}
+
+void Races::read(Cell& cell, const Here& here) {
+  if (!ordered(cell.write, here)) report(here, cell.write, false, true);
+  reversed_ |= cell.newest_write > here.piece;
+  cell.newest_read = std::max(cell.newest_read, here.piece);
+  const Access now{here.lane, clocks_.events(here.lane)};
+  if (!ordered(cell.read, here)) {
+    std::uint32_t node = static_cast<std::uint32_t>(reads_.size());
+    if (free_reads_.empty()) {
+      reads_.push_back({});
+    } else {
+      node = free_reads_.back();
+      free_reads_.pop_back();
+    }
+    reads_[node] = {cell.read, cell.more};
+    cell.more = node;
+  }
+  cell.read = now;
+}
+
+void Races::write(Cell& cell, const Here& here) {
+  reversed_ |= cell.newest_write > here.piece || cell.newest_read > here.piece;
+  cell.newest_write = std::max(cell.newest_write, here.piece);
+  if (!ordered(cell.write, here)) report(here, cell.write, true, true);
+  if (!ordered(cell.read, here)) report(here, cell.read, true, false);
+  while (cell.more != none) {
+    const Read read = reads_[cell.more];
+    if (!ordered(read.access, here)) report(here, read.access, true, false);
+    free_reads_.push_back(cell.more);
+    cell.more = read.next;
+  }
+  cell.read = {};
+  cell.write = {here.lane, clocks_.events(here.lane)};
+}
+
+void Races::report(const Here& here, const Access& other, bool writes, bool other_wrote) {
+  if (report_.full()) return;
+  const FlatOperand& operand = *here.operand;
+  const std::uint32_t reader = image_.lane_rank[here.lane];
+  std::string text = std::string(writes ? "writes " : "reads ") +
+                     chunk_name(operand.buffer, operand.rank, here.chunk, reader) + ", which " +
+                     where(image_, step_of(other)) + (other_wrote ? " writes" : " reads") +
+                     ", and nothing orders the two";
+  if (pieces_ > 1) text += " (at piece " + std::to_string(here.piece) + ")";
+  report_.add(Fault::race, here.step, std::move(text));
+}
+
+/// The step that was the lane's `event`-th.
+std::uint32_t Races::step_of(const Access& access) const {
+  std::uint32_t left = access.event;
+  for (std::uint32_t turn = image_.lane_low[access.lane];; ++turn)
+    for (std::uint32_t s = image_.lane_steps[access.lane]; s < image_.lane_steps[access.lane + 1]; ++s) {
+      const std::uint32_t skew = image_.steps[s].skew;
+      if (turn >= skew && turn - skew < pieces_ && --left == 0) return s;
+    }
+}
+
+}  // namespace rondo::verifier

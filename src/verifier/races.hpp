@@ -1,0 +1,67 @@
+// Accesses to one chunk that nothing orders, one of them a write. Keeps, for each chunk, its last write and the reads
+// since: who is ordered after these is ordered after all before (FastTrack: Flanagan and Freund, 2009).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "verifier/clocks.hpp"
+#include "verifier/image.hpp"
+#include "verifier/layout.hpp"
+#include "verifier/report.hpp"
+
+namespace rondo::verifier {
+
+class Races {
+ public:
+  Races(const Image& image, const Layout& layout, const Clocks& clocks, std::uint32_t pieces, Report& report)
+      : image_(image), layout_(layout), clocks_(clocks), pieces_(pieces), report_(report), cells_(layout.cells()) {}
+
+  /// All accesses of a step that its lane has entered.
+  void step(std::uint32_t lane, std::uint32_t step, std::uint32_t piece);
+
+  /// Some slot saw a later piece before an earlier one; then orders over more pieces have to be looked at.
+  bool reversed() const { return reversed_; }
+
+ private:
+  struct Access {
+    std::uint32_t lane = none;
+    std::uint32_t event = 0;
+  };
+  struct Cell {
+    Access write;
+    Access read;                ///< the latest
+    std::uint32_t more = none;  ///< reads besides, in reads_
+    std::uint32_t newest_write = 0;
+    std::uint32_t newest_read = 0;
+  };
+  struct Read {
+    Access access;
+    std::uint32_t next;
+  };
+  struct Here {
+    std::uint32_t lane, step, piece;
+    const FlatOperand* operand;
+    std::uint32_t chunk;
+  };
+
+  void read(Cell& cell, const Here& here);
+  void write(Cell& cell, const Here& here);
+  bool ordered(const Access& before, const Here& here) const {
+    return before.lane == none || clocks_.knows(here.lane, before.lane, before.event);
+  }
+  void report(const Here& here, const Access& other, bool writes, bool other_wrote);
+  std::uint32_t step_of(const Access& access) const;
+
+  const Image& image_;
+  const Layout& layout_;
+  const Clocks& clocks_;
+  const std::uint32_t pieces_;
+  Report& report_;
+  std::vector<Cell> cells_;
+  std::vector<Read> reads_;
+  std::vector<std::uint32_t> free_reads_;
+  bool reversed_ = false;
+};
+
+}  // namespace rondo::verifier

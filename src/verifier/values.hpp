@@ -1,0 +1,80 @@
+// What every chunk holds while the plan runs: whose contributions, of which chunk, finished or not.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "verifier/contributions.hpp"
+#include "verifier/image.hpp"
+#include "verifier/layout.hpp"
+#include "verifier/report.hpp"
+
+namespace rondo::verifier {
+
+class Values {
+ public:
+  Values(const Image& image, const Layout& layout, std::uint32_t pieces);
+
+  /// Does a copy or reduce.
+  void move(std::uint32_t rank, std::uint32_t step, std::uint32_t piece);
+
+  /// Compares what outputs hold with what the collective promises. A value that went wrong on its way is reported where
+  /// it went wrong; what went wrong but reached no output is harmless.
+  void check_outputs(Report& report) const;
+
+  bool overflowed() const { return sets_.overflowed(); }
+
+ private:
+  enum State : std::uint32_t { unwritten, raw, partial, finished, wrong };
+  struct Value {
+    std::uint32_t place = 0;  ///< chunk of the contributions' buffer × pieces + piece; wrong: number of the mistake
+    RankSet ranks;
+    std::uint32_t state : 3 = unwritten;
+    std::uint32_t writer : 29 = 0;  ///< step (max_steps is less)
+  };
+  static constexpr std::uint32_t writer_mask = (1u << 29) - 1;
+  struct Mistake {
+    Fault fault;
+    std::uint32_t step;
+    std::string message;
+  };
+  struct Queue {
+    std::vector<Value> values;
+    std::size_t head = 0;
+  };
+
+  void fill_in_place();
+  Value contribution(std::uint32_t rank, std::uint32_t index, std::uint32_t piece) const;
+  Value mistake(Fault fault, std::string message);
+  Value read(const FlatOperand& operand, std::uint32_t j);
+  Value read_input(const FlatOperand& operand, std::uint32_t index);
+  Value combine(const FlatStep& step);
+  Value finish(Value value);
+  void write(const FlatOperand& operand, std::uint32_t j, Value value);
+  void check_output(std::uint32_t rank, std::uint32_t index, std::uint32_t piece, Report& report) const;
+  Value promised(std::uint32_t rank, std::uint32_t index, std::uint32_t piece) const;
+  std::string describe(const Value& value, bool with_ranks) const;
+  std::string name(const FlatOperand& operand, std::uint32_t index) const {
+    return chunk_name(operand.buffer, operand.rank, index, rank_);
+  }
+  std::uint32_t within_block(const Value& value) const {
+    return value.place / pieces_ % image_.header.chunks_per_block;
+  }
+
+  const Image& image_;
+  const Layout& layout_;
+  const std::uint32_t pieces_;
+  const bool reduces_;
+  Contributions sets_;
+  std::vector<Value> cells_;
+  std::vector<Queue> queues_;  // by link
+  std::vector<Mistake> mistakes_;
+  std::vector<Value> sources_;
+  std::vector<RankSet> source_sets_;
+  std::uint32_t rank_ = 0;  // of the step being done, which is
+  std::uint32_t step_ = 0;
+  std::uint32_t piece_ = 0;
+};
+
+}  // namespace rondo::verifier

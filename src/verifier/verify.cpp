@@ -1,0 +1,104 @@
+// The proof: form, messages, deadlock, then runs whose answers hold for any number of pieces (0002-verifier.md).
+#include "rondo/verifier.hpp"
+
+#include <algorithm>
+
+#include "verifier/deadlock.hpp"
+#include "verifier/examine.hpp"
+#include "verifier/image.hpp"
+#include "verifier/messages.hpp"
+#include "verifier/report.hpp"
+
+namespace rondo {
+namespace {
+
+using namespace verifier;
+
+class Prover {
+ public:
+  Prover(const Image& image, Report& report) : image_(image), report_(report) {}
+
+  /// Returns the spread of pieces; stops at what makes further questions pointless.
+  void prove() {
+    check_messages(image_, report_);
+    if (!report_.empty()) return;
+    spread_ = check_deadlock(image_, report_);
+    if (!report_.empty()) return;
+    if (image_.header.out_of_place) prove_alias(false);
+    if (image_.header.in_place) prove_alias(true);
+    if (uses_slots()) prove_slots();
+  }
+
+ private:
+  bool uses_slots() const {
+    const auto& chunks = image_.scratch_chunks;
+    return image_.header.protocol != Protocol::inlined &&
+           std::any_of(chunks.begin(), chunks.end(), [](std::uint32_t count) { return count > 0; });
+  }
+
+  /// Whether lanes can meet in user buffers at all: peers', or several lanes of one rank.
+  bool users_meet() const { return image_.header.protocol == Protocol::direct || image_.lanes() > image_.header.ranks; }
+
+  void ask(const Question& question) { answer_ = examine(image_, question, report_); }
+
+  /// One piece: the worst case for orders within a piece, and all there is to values.
+  void prove_alias(bool in_place) {
+    const bool again = in_place && image_.header.out_of_place;
+    ask({1, in_place, users_meet() || !again, users_meet(), true});
+    if (answer_ == Answer::too_large) say_too_large();
+  }
+
+  /// depth + 1 pieces: the worst case for a slot's next tenant. Where pieces overtake one another, the tenants after
+  /// that one too, up to the spread.
+  void prove_slots() {
+    const std::uint64_t depth = image_.header.depth;
+    if (depth > (1u << 16)) return say_too_large();
+    ask({static_cast<std::uint32_t>(depth + 1), false, true, false, false});
+    if (answer_ == Answer::too_large) return say_too_large();
+    if (answer_ != Answer::reversed) return;
+    const std::uint64_t tenants = spread_ / depth + 2;
+    for (std::uint64_t n = 1; n <= tenants && report_.empty(); ++n) {
+      const std::uint64_t pieces = n * depth + 1;
+      if (pieces > (1u << 20)) return say_too_large();
+      for (const bool in_place : {false, true}) {
+        if (in_place ? !image_.header.in_place : !image_.header.out_of_place) continue;
+        ask({static_cast<std::uint32_t>(pieces), in_place, !in_place, false, true});
+        if (answer_ == Answer::too_large) return say_too_large();
+      }
+    }
+  }
+
+  void say_too_large() { report_.add_rank(Fault::malformed, 0, "the plan is too large to prove"); }
+
+  const Image& image_;
+  Report& report_;
+  std::uint64_t spread_ = 0;
+  Answer answer_ = Answer::done;
+};
+
+Proof refuse(const Error& error) {
+  Proof proof;
+  proof.violations.push_back({Fault::malformed, -1, -1, -1, error.detail});
+  return proof;
+}
+
+}  // namespace
+
+Proof verify(const Plan& plan) {
+  if (const auto form = check_form(plan); !form) return refuse(form.error());
+  const auto image = make_image(plan);
+  if (!image) return refuse(image.error());
+  Report report(*image);
+  Prover(*image, report).prove();
+  Proof proof;
+  proof.chunk_steps = image->chunk_steps;
+  proof.truncated = report.full();
+  proof.violations = report.take();
+  const bool unmatched = std::any_of(proof.violations.begin(), proof.violations.end(), [](const Violation& violation) {
+    return violation.fault == Fault::unmatched_message || violation.fault == Fault::malformed;
+  });
+  if (!unmatched) proof.least_safe_depth = least_safe_depth(*image);
+  return proof;
+}
+
+}  // namespace rondo
