@@ -1,0 +1,79 @@
+// Copies, past the caches where that pays, and the choice of the instruction set.
+#include "kernels/cpu/targets.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/copy.cpp"
+#include <hwy/cache_control.h>
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "kernels/cpu/table.hpp"
+#include "rondo/kernels.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace rondo::kernels::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// At least one vector of bytes.
+void copy_streamed(std::uint8_t* to, const std::uint8_t* from, std::size_t bytes) {
+  const hn::ScalableTag<std::uint8_t> tag;
+  const std::size_t lanes = hn::Lanes(tag);
+  const std::size_t lead = (lanes - reinterpret_cast<std::uintptr_t>(to) % lanes) % lanes;
+  std::memcpy(to, from, lead);
+  std::size_t index = lead;
+  for (; index + 4 * lanes <= bytes; index += 4 * lanes) {
+    const auto v0 = hn::LoadU(tag, from + index);
+    const auto v1 = hn::LoadU(tag, from + index + lanes);
+    const auto v2 = hn::LoadU(tag, from + index + 2 * lanes);
+    const auto v3 = hn::LoadU(tag, from + index + 3 * lanes);
+    hn::Stream(v0, tag, to + index);
+    hn::Stream(v1, tag, to + index + lanes);
+    hn::Stream(v2, tag, to + index + 2 * lanes);
+    hn::Stream(v3, tag, to + index + 3 * lanes);
+  }
+  std::memcpy(to + index, from + index, bytes - index);
+  hwy::FlushStream();
+}
+
+const char* this_target() {
+  return hwy::TargetName(HWY_TARGET);
+}
+
+}  // namespace rondo::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace rondo {
+namespace kernels {
+
+HWY_EXPORT(copy_streamed);
+HWY_EXPORT(this_target);
+
+const char* chosen_target() {
+  return HWY_DYNAMIC_DISPATCH(this_target)();
+}
+
+/// Fewer bytes than this are copied plainly whatever the caller says: the fence costs more than it saves.
+inline constexpr std::uint64_t least_streamed_copy_bytes = 4096;
+
+}  // namespace kernels
+
+const char* cpu_kernel_target() {
+  return kernels::chosen_target();
+}
+
+void cpu_copy(void* destination, const void* source, std::uint64_t bytes, bool streamed) {
+  if (!streamed || bytes < kernels::least_streamed_copy_bytes) {
+    if (bytes != 0) std::memcpy(destination, source, bytes);
+    return;
+  }
+  HWY_DYNAMIC_DISPATCH(kernels::copy_streamed)
+  (static_cast<std::uint8_t*>(destination), static_cast<const std::uint8_t*>(source), bytes);
+}
+
+}  // namespace rondo
+#endif

@@ -1,0 +1,258 @@
+// Where a kernel reads and writes: sources combined at an index, destinations stored at an index. Included once for
+// each instruction set.
+#if defined(RONDO_KERNELS_CPU_ENDS_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef RONDO_KERNELS_CPU_ENDS_INL
+#undef RONDO_KERNELS_CPU_ENDS_INL
+#else
+#define RONDO_KERNELS_CPU_ENDS_INL
+#endif
+
+#include <hwy/cache_control.h>
+#include <hwy/highway.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "kernels/cpu/operations-inl.hpp"
+#include "rondo/kernels.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace rondo::kernels::HWY_NAMESPACE {
+
+/// U packs of elements, from an index on, a stride apart.
+template <class Pack, std::size_t U>
+struct Block {
+  typename Pack::Value packs[U];
+};
+
+/// N sources, known at compile time.
+template <class Element, class Operation, std::size_t N>
+class FixedSources {
+ public:
+  explicit HWY_INLINE FixedSources(const KernelCall& call) {
+    for (std::size_t s = 0; s < N; ++s) sources_[s] = static_cast<const Element*>(call.sources[s]);
+  }
+
+  template <class Pack, std::size_t U>
+  HWY_INLINE Block<Pack, U> combine(std::size_t index, std::size_t stride) const {
+    Block<Pack, U> block;
+    for (std::size_t u = 0; u < U; ++u) block.packs[u] = Pack::load(sources_[0] + index + u * stride);
+    for (std::size_t s = 1; s < N; ++s)
+      for (std::size_t u = 0; u < U; ++u)
+        block.packs[u] =
+            Pack::template combine<Operation>(block.packs[u], Pack::load(sources_[s] + index + u * stride));
+    return block;
+  }
+
+  template <class Pack, std::size_t U>
+  HWY_INLINE Block<Pack, U> combine_next(std::size_t index, std::size_t stride) const {
+    return combine<Pack, U>(index, stride);
+  }
+
+ private:
+  const Element* sources_[N];
+};
+
+/// Any number of sources.
+template <class Element, class Operation>
+class AnySources {
+ public:
+  explicit HWY_INLINE AnySources(const KernelCall& call) : sources_(call.sources), count_(call.source_count) {}
+
+  template <class Pack, std::size_t U>
+  HWY_INLINE Block<Pack, U> combine(std::size_t index, std::size_t stride) const {
+    Block<Pack, U> block = first<Pack, U>(index, stride);
+    for (std::uint32_t s = 1; s < count_; ++s) add(block, s, index, stride);
+    return block;
+  }
+
+  /// The same, written out four sources at a time: the processor's prefetcher follows a stream by the address of the
+  /// load instruction, and one load that hops between long sources runs at half the speed.
+  template <class Pack, std::size_t U>
+  HWY_INLINE Block<Pack, U> combine_next(std::size_t index, std::size_t stride) const {
+    Block<Pack, U> block = first<Pack, U>(index, stride);
+    std::uint32_t s = 1;
+    for (; s + 4 <= count_; s += 4) {
+      add(block, s, index, stride);
+      add(block, s + 1, index, stride);
+      add(block, s + 2, index, stride);
+      add(block, s + 3, index, stride);
+    }
+    for (; s < count_; ++s) add(block, s, index, stride);
+    return block;
+  }
+
+ private:
+  template <class Pack, std::size_t U>
+  HWY_INLINE Block<Pack, U> first(std::size_t index, std::size_t stride) const {
+    Block<Pack, U> block;
+    const Element* from = static_cast<const Element*>(sources_[0]) + index;
+    for (std::size_t u = 0; u < U; ++u) block.packs[u] = Pack::load(from + u * stride);
+    return block;
+  }
+
+  template <class Pack, std::size_t U>
+  HWY_INLINE void add(Block<Pack, U>& block, std::uint32_t s, std::size_t index, std::size_t stride) const {
+    const Element* from = static_cast<const Element*>(sources_[s]) + index;
+    for (std::size_t u = 0; u < U; ++u)
+      block.packs[u] = Pack::template combine<Operation>(block.packs[u], Pack::load(from + u * stride));
+  }
+
+  const void* const* sources_;
+  std::uint32_t count_;
+};
+
+/// Any number of sources, some of them scaled first, and the sum divided in the end.
+template <class Element, class Factor>
+class ScaledSources {
+ public:
+  explicit HWY_INLINE ScaledSources(const KernelCall& call)
+      : sources_(call.sources), count_(call.source_count), scaled_(call.scaled_sources), divisor_(call.divisor) {
+    if constexpr (std::is_floating_point_v<Factor>)
+      factor_ = static_cast<Factor>(call.scale);
+    else
+      factor_ = static_cast<Factor>(call.integer_scale);
+  }
+
+  template <class Pack, std::size_t U>
+  HWY_INLINE Block<Pack, U> combine(std::size_t index, std::size_t stride) const {
+    Block<Pack, U> block = load<Pack, U>(0, index, stride);
+    for (std::uint32_t s = 1; s < count_; ++s) {
+      const Block<Pack, U> next = load<Pack, U>(s, index, stride);
+      for (std::size_t u = 0; u < U; ++u) block.packs[u] = Pack::template combine<Sum>(block.packs[u], next.packs[u]);
+    }
+    if (divisor_ != 0)
+      for (std::size_t u = 0; u < U; ++u) block.packs[u] = Pack::divide(block.packs[u], divisor_);
+    return block;
+  }
+
+  template <class Pack, std::size_t U>
+  HWY_INLINE Block<Pack, U> combine_next(std::size_t index, std::size_t stride) const {
+    return combine<Pack, U>(index, stride);
+  }
+
+ private:
+  template <class Pack, std::size_t U>
+  HWY_INLINE Block<Pack, U> load(std::uint32_t s, std::size_t index, std::size_t stride) const {
+    Block<Pack, U> block;
+    const Element* from = static_cast<const Element*>(sources_[s]) + index;
+    for (std::size_t u = 0; u < U; ++u) block.packs[u] = Pack::load(from + u * stride);
+    if (s < 64 && ((scaled_ >> s) & 1) != 0)
+      for (std::size_t u = 0; u < U; ++u) block.packs[u] = Pack::scale(block.packs[u], factor_);
+    return block;
+  }
+
+  const void* const* sources_;
+  std::uint32_t count_;
+  std::uint64_t scaled_;
+  std::uint32_t divisor_;
+  Factor factor_;
+};
+
+/// M destinations, known at compile time.
+template <class Element, std::size_t M>
+class FixedDestinations {
+ public:
+  explicit HWY_INLINE FixedDestinations(const KernelCall& call) {
+    for (std::size_t d = 0; d < M; ++d) destinations_[d] = static_cast<Element*>(call.destinations[d]);
+  }
+
+  static constexpr std::size_t lead() { return 0; }
+
+  template <std::size_t U, class Pack>
+  HWY_INLINE void store(const Block<Pack, U>& block, std::size_t index, std::size_t stride) const {
+    for (std::size_t d = 0; d < M; ++d)
+      for (std::size_t u = 0; u < U; ++u) Pack::store(block.packs[u], destinations_[d] + index + u * stride);
+  }
+
+  template <std::size_t U, class Pack>
+  HWY_INLINE void stream(const Block<Pack, U>& block, std::size_t index, std::size_t stride) const {
+    store<U>(block, index, stride);
+  }
+
+ private:
+  Element* destinations_[M];
+};
+
+/// Any number of destinations.
+template <class Element>
+class AnyDestinations {
+ public:
+  explicit HWY_INLINE AnyDestinations(const KernelCall& call)
+      : destinations_(call.destinations), count_(call.destination_count) {}
+
+  static constexpr std::size_t lead() { return 0; }
+
+  template <std::size_t U, class Pack>
+  HWY_INLINE void store(const Block<Pack, U>& block, std::size_t index, std::size_t stride) const {
+    put<U>(block, 0, index, stride);
+    if (count_ == 1) return;
+    put<U>(block, 1, index, stride);
+    for (std::uint32_t d = 2; d < count_; ++d) put<U>(block, d, index, stride);
+  }
+
+  template <std::size_t U, class Pack>
+  HWY_INLINE void stream(const Block<Pack, U>& block, std::size_t index, std::size_t stride) const {
+    store<U>(block, index, stride);
+  }
+
+ protected:
+  template <std::size_t U, class Pack>
+  HWY_INLINE void put(const Block<Pack, U>& block, std::uint32_t d, std::size_t index, std::size_t stride) const {
+    Element* const to = static_cast<Element*>(destinations_[d]) + index;
+    for (std::size_t u = 0; u < U; ++u) Pack::store(block.packs[u], to + u * stride);
+  }
+
+  void* const* destinations_;
+  std::uint32_t count_;
+};
+
+/// Any number of destinations, some of them written past the caches; `stream` must fall on lead() + multiples of
+/// `lanes`.
+template <class Element, std::size_t lanes>
+class StreamedDestinations : private AnyDestinations<Element> {
+ public:
+  HWY_INLINE StreamedDestinations(const KernelCall& call, bool pays) : AnyDestinations<Element>(call) {
+    constexpr std::uintptr_t vector_bytes = lanes * sizeof(Element);
+    for (std::uint32_t d = 0; pays && d < call.destination_count && d < 64; ++d) {
+      if (((call.streamed >> d) & 1) == 0) continue;
+      const std::uintptr_t past = reinterpret_cast<std::uintptr_t>(call.destinations[d]) % vector_bytes;
+      const std::size_t lead = (vector_bytes - past) % vector_bytes / sizeof(Element);
+      if (streamed_ == 0) lead_ = lead;
+      if (lead == lead_) streamed_ |= std::uint64_t{1} << d;  // one that lies otherwise is stored plainly
+    }
+  }
+  StreamedDestinations(const StreamedDestinations&) = delete;
+  StreamedDestinations& operator=(const StreamedDestinations&) = delete;
+  HWY_INLINE ~StreamedDestinations() {
+    if (streamed_ != 0) hwy::FlushStream();
+  }
+
+  /// Elements before the first aligned store.
+  std::size_t lead() const { return lead_; }
+
+  using AnyDestinations<Element>::store;
+
+  template <std::size_t U, class Pack>
+  HWY_INLINE void stream(const Block<Pack, U>& block, std::size_t index, std::size_t stride) const {
+    for (std::uint32_t d = 0; d < this->count_; ++d) {
+      if (d >= 64 || ((streamed_ >> d) & 1) == 0) {
+        this->template put<U>(block, d, index, stride);
+        continue;
+      }
+      Element* const to = static_cast<Element*>(this->destinations_[d]) + index;
+      for (std::size_t u = 0; u < U; ++u) Pack::stream(block.packs[u], to + u * stride);
+    }
+  }
+
+ private:
+  std::size_t lead_ = 0;
+  std::uint64_t streamed_ = 0;
+};
+
+}  // namespace rondo::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

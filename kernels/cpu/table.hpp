@@ -1,0 +1,21 @@
+// The parts from which the kernel table is put together. Internal to kernels/cpu and its tests.
+#pragma once
+
+#include "rondo/kernels.hpp"
+
+namespace rondo::kernels {
+
+/// Each enters its types' kernels for the instruction set that Highway chooses now.
+void add_float_kernels(KernelTable& table);
+void add_half_kernels(KernelTable& table);
+void add_byte_kernels(KernelTable& table);
+void add_word_kernels(KernelTable& table);
+
+/// The whole table for the instruction set that Highway chooses now: the best one unless
+/// hwy::SetSupportedTargetsForTest said otherwise. cpu_kernels() calls it once.
+KernelTable make_kernel_table();
+
+/// The instruction set that Highway chooses now.
+const char* chosen_target();
+
+}  // namespace rondo::kernels

@@ -1,0 +1,8 @@
+// Which instruction sets the kernels are compiled for. Include before any header of Highway.
+#pragma once
+
+// x86: the baseline, SSE4, AVX2 and AVX-512; Arm: NEON. The newer AVX-512 sets bring nothing that these loops use
+// (their bf16 conversions flush denormals), and vectors of unknown size (SVE, RVV) can't be kept in arrays. Highway
+// orders its bits from best to least: "HWY_AVX3 - 1" are the x86 sets above AVX3, "HWY_NEON - 1" without x86's 15 bits
+// those above NEON.
+#define HWY_DISABLED_TARGETS ((HWY_AVX3 - 1) | HWY_SSSE3 | ((HWY_NEON - 1) & ~0x7FFFLL) | HWY_RVV)

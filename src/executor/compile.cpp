@@ -1,0 +1,255 @@
+#include "executor/compile.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace rondo {
+namespace {
+
+Error too_small(const std::string& what, std::uint64_t need, std::uint64_t have) {
+  return Error{Errc::unsupported, "the plan needs " + std::to_string(need) + " " + what + ", there are " + std::to_string(have)};
+}
+
+/// Where each signal of a lane stands: what a wait has to know about the lane it waits for.
+struct SignalTable {
+  std::vector<std::vector<std::uint32_t>> skews;  // [lane][signal]
+};
+
+SignalTable signals_of(const Program& program) {
+  SignalTable table;
+  table.skews.resize(program.lanes.size());
+  for (std::size_t lane = 0; lane < program.lanes.size(); ++lane)
+    for (const Step& step : program.lanes[lane].steps)
+      if (step.kind == StepKind::signal) table.skews[lane].push_back(step.skew);
+  return table;
+}
+
+class Compiler {
+ public:
+  Compiler(const Plan& plan, const CompileRequest& request)
+      : request_(request), header_(plan.header), element_(size_of(request.type)), tables_(plan.header.ranks), known_(plan.header.ranks, false) {
+    out_.plan = plan;
+  }
+
+  Result<Executable> run() {
+    program_ = out_.plan.program(request_.rank);
+    tables_[request_.rank] = signals_of(program_);
+    known_[request_.rank] = true;
+    if (auto sized = size_pieces(); !sized) return sized.error();
+    if (program_.lanes.size() > request_.layout.lanes) return too_small("lanes", program_.lanes.size(), request_.layout.lanes);
+    std::uint32_t largest_skew = 0;
+    for (std::uint32_t lane = 0; lane < program_.lanes.size(); ++lane) {
+      ExecLane exec{static_cast<std::uint32_t>(out_.steps.size()), 0, static_cast<std::uint32_t>(tables_[request_.rank].skews[lane].size())};
+      if (auto done = compile_lane(lane, largest_skew); !done) return done.error();
+      exec.steps = static_cast<std::uint32_t>(out_.steps.size()) - exec.first_step;
+      out_.lanes.push_back(exec);
+      if ((out_.pieces + largest_skew + 1) * exec.signals >= max_signals)
+        return too_small("signals in one call", (out_.pieces + largest_skew + 1) * exec.signals, max_signals);
+    }
+    out_.turns = out_.pieces + largest_skew;
+    out_.straight = out_.lanes.size() == 1 && out_.turns == 1;
+    finish_up();
+    return std::move(out_);
+  }
+
+ private:
+  std::uint64_t chunk_bytes(std::uint32_t chunk) const { return chunk_range(header_, request_.count, element_, chunk).count * element_; }
+
+  Result<void> size_pieces() {
+    out_.element_bytes = static_cast<std::uint32_t>(element_);
+    out_.depth = header_.depth;
+    out_.inlined = header_.protocol == Protocol::inlined;
+    longest_ = header_.collective == Collective::barrier ? 0 : chunk_bytes(0);
+    const std::uint64_t whole = std::max<std::uint64_t>(64, (longest_ + 63) / 64 * 64);
+    out_.piece_bytes = header_.piece_bytes == 0 ? whole : std::max<std::uint64_t>(64, header_.piece_bytes / 64 * 64);
+    if (out_.inlined) {
+      lines_per_chunk_ = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, (longest_ + inline_payload - 1) / inline_payload));
+      const std::uint64_t need = std::uint64_t{header_.scratch_chunks} * lines_per_chunk_;
+      if (need > request_.layout.inline_lines) return too_small("inline lines", need, request_.layout.inline_lines);
+      out_.piece_bytes = whole;
+    } else if (header_.scratch_chunks > 0) {
+      const std::uint64_t fits = request_.layout.half_bytes / header_.depth / header_.scratch_chunks / 64 * 64;
+      if (fits == 0) return too_small("bytes of staging", std::uint64_t{64} * header_.depth * header_.scratch_chunks, request_.layout.half_bytes);
+      out_.piece_bytes = std::min(out_.piece_bytes, fits);
+    }
+    out_.piece_bytes = std::min(out_.piece_bytes, whole);
+    out_.slot_stride = out_.piece_bytes * header_.scratch_chunks;
+    out_.pieces = std::max<std::uint64_t>(1, (longest_ + out_.piece_bytes - 1) / out_.piece_bytes);
+    return {};
+  }
+
+  Result<void> compile_lane(std::uint32_t lane, std::uint32_t& largest_skew) {
+    std::uint32_t signals = 0;
+    const auto& steps = program_.lanes[lane].steps;
+    for (std::size_t s = 0; s < steps.size(); ++s) {
+      const Step& step = steps[s];
+      largest_skew = std::max(largest_skew, step.skew);
+      ExecStep exec;
+      exec.skew = step.skew;
+      exec.source_step = lane << 16 | static_cast<std::uint32_t>(std::min<std::size_t>(s, 0xffff));
+      if (step.kind == StepKind::signal) {
+        ++signals;
+        if (out_.inlined) continue;  // the flag rides with the payload
+        exec.op = ExecOp::signal;
+        exec.position = signals;
+        exec.stride = tables_[request_.rank].skews[lane].size();
+        out_.steps.push_back(exec);
+      } else if (step.kind == StepKind::wait) {
+        if (auto done = compile_wait(step, exec); !done) return done;
+      } else {
+        if (auto done = compile_move(step, exec); !done) return done;
+      }
+    }
+    return {};
+  }
+
+  Result<void> compile_wait(const Step& step, ExecStep& exec) {
+    const WaitFor& wait = step.wait;
+    if (wait.rank >= header_.ranks) return Error{Errc::invalid_plan, "a wait names rank " + std::to_string(wait.rank)};
+    if (wait.rank != request_.rank) note_heard(wait.rank, wait.lag);
+    if (out_.inlined) return {};  // the gather that follows polls the flags of what it reads
+    if (!known_[wait.rank]) {
+      tables_[wait.rank] = signals_of(out_.plan.program(wait.rank));
+      known_[wait.rank] = true;
+    }
+    const auto& skews = tables_[wait.rank].skews;
+    if (wait.lane >= skews.size() || wait.lane >= request_.layout.lanes)
+      return Error{Errc::invalid_plan, "a wait names lane " + std::to_string(wait.lane) + " of rank " + std::to_string(wait.rank)};
+    exec.op = ExecOp::wait;
+    exec.rank = wait.rank;
+    exec.lane = wait.lane;
+    exec.lag = wait.lag;
+    exec.stride = skews[wait.lane].size();
+    // A signal that the lane never does (a broken plan run unverified) is waited for until the deadline.
+    exec.position = wait.signal < skews[wait.lane].size() ? wait.signal + 1 + skews[wait.lane][wait.signal] * exec.stride : max_signals - 1;
+    exec.check_digest = wait.rank != request_.rank && wait.lag == 0;
+    out_.steps.push_back(exec);
+    return {};
+  }
+
+  void note_heard(std::uint32_t rank, std::uint32_t lag) {
+    if (lag != 0) return;  // only heard from when there are pieces enough
+    if (std::find(out_.hears.begin(), out_.hears.end(), rank) == out_.hears.end()) out_.hears.push_back(rank);
+  }
+
+  Result<void> compile_move(const Step& step, const ExecStep& exec_base) {
+    ExecStep exec = exec_base;
+    std::uint32_t chunks = 1;
+    for (const Operand& operand : step.sources)
+      if (operand.buffer != Buffer::link) chunks = std::max(chunks, operand.count);
+    for (const Operand& operand : step.destinations)
+      if (operand.buffer != Buffer::link) chunks = std::max(chunks, operand.count);
+    const bool premultiplies = request_.op == ReduceOp::premul_sum && is_reduction(header_.collective);
+    exec.finish = step.finish;
+    for (std::uint32_t chunk = 0; chunk < chunks; ++chunk) {
+      ExecStep one = exec;
+      one.first_operand = static_cast<std::uint32_t>(out_.operands.size());
+      one.sources = static_cast<std::uint16_t>(step.sources.size());
+      one.destinations = static_cast<std::uint16_t>(step.destinations.size());
+      one.chunk_bytes = longest_;
+      bool scaled = false;
+      bool links = false;
+      bool inlines = false;
+      for (std::size_t i = 0; i < step.sources.size() + step.destinations.size(); ++i) {
+        const bool source = i < step.sources.size();
+        const Operand& operand = source ? step.sources[i] : step.destinations[i - step.sources.size()];
+        auto compiled = compile_operand(operand, chunk, one);
+        if (!compiled) return compiled.error();
+        compiled->contribution = source && premultiplies && operand.buffer == Buffer::input;
+        scaled |= compiled->contribution;
+        links |= compiled->kind == ExecOperand::link;
+        inlines |= compiled->kind == ExecOperand::inline_line;
+        out_.operands.push_back(*compiled);
+      }
+      one.reduces = step.kind == StepKind::reduce || scaled || (step.finish && request_.op == ReduceOp::avg && header_.ranks > 1);
+      one.op = one.reduces ? ExecOp::reduce : ExecOp::copy;
+      if (links) one.op = ExecOp::link_move;
+      out_.links |= links;
+      if (inlines) one.op = is_plain_publish(step, one) ? ExecOp::inline_publish : ExecOp::inline_gather;
+      out_.steps.push_back(one);
+    }
+    return {};
+  }
+
+  bool is_plain_publish(const Step& step, const ExecStep& one) const {
+    return !one.reduces && step.destinations.size() == 1 && step.destinations[0].buffer == Buffer::scratch && step.sources[0].buffer != Buffer::scratch;
+  }
+
+  /// Also narrows the step's length to the user chunk's: verified steps combine equal lengths; others stay within bounds.
+  Result<ExecOperand> compile_operand(const Operand& operand, std::uint32_t chunk, ExecStep& step) {
+    ExecOperand exec;
+    const std::uint32_t rank = operand.rank == self ? request_.rank : operand.rank;
+    const std::uint32_t index = operand.index + chunk;
+    switch (operand.buffer) {
+      case Buffer::input:
+      case Buffer::output: {
+        if (rank != request_.rank) return Error{Errc::unsupported, "the plan touches a peer's user buffer; insert_shadows first"};
+        exec.base = operand.buffer == Buffer::input ? base_input : base_output;
+        const ElementRange range = chunk_range(header_, request_.count, element_, index);
+        exec.offset = range.begin * element_;
+        step.chunk_bytes = std::min(step.chunk_bytes, range.count * element_);
+        return exec;
+      }
+      case Buffer::scratch:
+        if (out_.inlined) {
+          exec.kind = ExecOperand::inline_line;
+          exec.offset = std::uint64_t{index} * lines_per_chunk_;
+          exec.base = rank;
+        } else {
+          exec.kind = ExecOperand::slot;
+          exec.offset = std::uint64_t{index} * out_.piece_bytes;
+          exec.base = base_staging + rank;
+        }
+        return exec;
+      case Buffer::link:
+        exec.kind = ExecOperand::link;
+        exec.base = operand.rank;
+        exec.offset = operand.index;
+        return exec;
+    }
+    return Error{Errc::invalid_plan, "unknown buffer"};
+  }
+
+  /// Outputs that no step reads again are written past the caches when the message is large.
+  void mark_streamed() {
+    const std::uint64_t bytes = request_.count * element_ * block_counts(header_.collective, header_.ranks).output;
+    if (bytes <= request_.stream_above_bytes) return;
+    std::vector<std::uint64_t> read;
+    for (const ExecStep& step : out_.steps)
+      for (std::uint32_t i = 0; i < step.sources; ++i)
+        if (const auto& operand = out_.operands[step.first_operand + i]; operand.base == base_output && operand.kind == ExecOperand::user)
+          read.push_back(operand.offset);
+    std::sort(read.begin(), read.end());
+    for (const ExecStep& step : out_.steps)
+      for (std::uint32_t i = 0; i < step.destinations; ++i) {
+        ExecOperand& operand = out_.operands[step.first_operand + step.sources + i];
+        if (operand.kind == ExecOperand::user && !std::binary_search(read.begin(), read.end(), operand.offset)) operand.streamed = true;
+      }
+  }
+
+  void finish_up() {
+    out_.hears_all = out_.hears.size() + 1 == header_.ranks;
+    out_.kernel = is_reduction(header_.collective) ? cpu_kernels().get(request_.op, request_.type) : nullptr;
+    out_.divisor = request_.op == ReduceOp::avg && header_.ranks > 1 ? header_.ranks : 0;
+    out_.plan_hash = request_.plan_hash;
+    mark_streamed();
+  }
+
+  const CompileRequest& request_;
+  const PlanHeader header_;
+  const std::size_t element_;
+  Executable out_;
+  Program program_;
+  std::vector<SignalTable> tables_;
+  std::vector<bool> known_;
+  std::uint64_t longest_ = 0;
+  std::uint32_t lines_per_chunk_ = 1;
+};
+
+}  // namespace
+
+Result<Executable> compile(const Plan& plan, const CompileRequest& request) {
+  return Compiler(plan, request).run();
+}
+
+}  // namespace rondo

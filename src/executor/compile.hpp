@@ -1,0 +1,27 @@
+// Plan → Executable, for one rank, one count and one type.
+#pragma once
+
+#include "executor/executable.hpp"
+#include "executor/slot_layout.hpp"
+#include "rondo/result.hpp"
+#include "rondo/types.hpp"
+
+namespace rondo {
+
+/// What a plan is compiled for. `count` is elements per block.
+struct CompileRequest {
+  std::uint32_t rank = 0;
+  std::uint64_t count = 0;
+  DataType type = DataType::f32;
+  ReduceOp op = ReduceOp::sum;
+  ContextLayout layout;
+  std::uint64_t stream_above_bytes = ~std::uint64_t{0};  ///< outputs larger than this are written past the caches
+  std::uint64_t plan_hash = 0;
+  bool message_links = false;  ///< links are served by a message transport and stay links
+};
+
+/// Compiles `plan` (neutral or lowered). Linear in the rank's steps. Pure.
+/// Errors: unsupported (needs more staging, lanes or inline lines than the layout has; says how much), invalid_plan.
+Result<Executable> compile(const Plan& plan, const CompileRequest& request);
+
+}  // namespace rondo

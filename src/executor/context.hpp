@@ -1,0 +1,80 @@
+// A context: what one group of ranks needs to run plans one after another. A communicator has one for its collectives and
+// one for each direction of each pair that sends and receives.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "executor/slot_layout.hpp"
+#include "rondo/transport.hpp"
+#include "rondo/types.hpp"
+
+namespace rondo {
+
+/// What a call is, as its record and digest say it to the peers.
+struct CallIdentity {
+  Collective collective = Collective::barrier;
+  DataType type = DataType::u8;
+  ReduceOp op = ReduceOp::sum;
+  std::uint32_t root = 0;
+  std::uint64_t count = 0;
+  std::uint64_t plan_hash = 0;
+
+  std::uint64_t what() const {
+    return static_cast<std::uint64_t>(collective) | static_cast<std::uint64_t>(type) << 8 | static_cast<std::uint64_t>(op) << 16;
+  }
+  std::uint32_t digest() const;
+};
+
+/// The history after one more call. Flags carry it, so that ranks that disagreed in a call where nobody waited find out at
+/// the next flag.
+inline std::uint32_t chained(std::uint32_t history, std::uint32_t digest) {
+  const std::uint32_t mixed = (history ^ digest) * 0x9e3779b1u;
+  return mixed ^ (mixed >> 15);
+}
+
+class Context {
+ public:
+  /// `areas[m]` is member m's area in its segment (null where only messages reach it; then `own` must still be memory).
+  Context(ContextLayout layout, std::uint32_t rank, std::vector<std::byte*> areas, std::vector<std::uint32_t> members,
+          Transport* transport);
+
+  std::uint32_t rank() const { return rank_; }
+  std::uint32_t size() const { return static_cast<std::uint32_t>(areas_.size()); }
+  std::uint32_t member(std::uint32_t rank) const { return members_[rank]; }  ///< a member's rank in the communicator
+  const ContextLayout& layout() const { return layout_; }
+  Transport& transport() const { return *transport_; }
+
+  StatusLine& status(std::uint32_t rank) const { return *at<StatusLine>(rank, layout_.status()); }
+  CallRecord& record(std::uint32_t rank, std::uint64_t parity) const {
+    return *at<CallRecord>(rank, layout_.records() + parity * cache_line);
+  }
+  LaneLine& lane(std::uint32_t rank, std::uint32_t index) const { return *at<LaneLine>(rank, layout_.lane(index)); }
+  InlineLine* inline_lines(std::uint32_t rank, std::uint64_t parity, std::uint32_t first) const {
+    return at<InlineLine>(rank, layout_.inline_line(parity, first));
+  }
+  bool mapped(std::uint32_t rank) const { return areas_[rank] != nullptr; }
+  /// Base table of a parity; entries 0 and 1 (input, output) are the running call's.
+  std::byte** bases(std::uint64_t parity) { return bases_[parity & 1].data(); }
+
+  std::uint64_t call = 0;              ///< the call that runs, or ran last
+  std::uint32_t history = 0;           ///< digests of all calls so far, chained: what flags carry
+  std::uint64_t entered_by_all = 0;    ///< every peer is known to have entered this call
+  std::vector<std::uint64_t> entered;  ///< per peer: the last call it is known to have entered
+
+ private:
+  template <class T>
+  T* at(std::uint32_t rank, std::uint64_t offset) const {
+    return reinterpret_cast<T*>(areas_[rank] + offset);
+  }
+
+  ContextLayout layout_;
+  std::uint32_t rank_;
+  std::vector<std::byte*> areas_;
+  std::vector<std::uint32_t> members_;
+  std::vector<std::byte*> bases_[2];
+  Transport* transport_;
+};
+
+}  // namespace rondo

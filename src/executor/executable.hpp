@@ -1,0 +1,84 @@
+// What a plan compiles to for one rank, count and type: position-independent plain data (0005-executable.md).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "rondo/kernels.hpp"
+#include "rondo/plan.hpp"
+
+namespace rondo {
+
+enum class ExecOp : std::uint8_t {
+  copy,            ///< one source to n destinations
+  reduce,          ///< n sources to m destinations
+  signal,          ///< raise the lane's progress
+  wait,            ///< until a lane's progress is there
+  inline_publish,  ///< copy or reduce into own inline lines and set their flags
+  inline_gather,   ///< wait for inline sources, then copy or reduce to the destinations
+  link_move,       ///< copy or reduce with message links among sources or destinations
+};
+
+/// Where an operand lies: bases[base] + offset + piece_stride · piece (+ slot_stride · slot).
+struct ExecOperand {
+  enum Kind : std::uint8_t { user, slot, inline_line, link };
+  std::uint64_t offset = 0;   ///< bytes; inline_line: first line; link: channel
+  std::uint32_t base = 0;     ///< index into the base table; inline_line and link: the rank
+  Kind kind = user;
+  bool contribution = false;  ///< premul_sum scales it
+  bool streamed = false;      ///< a destination nobody reads soon
+};
+
+/// Base table: 0 the input, 1 the output, 2 + r rank r's staging for this call's parity.
+inline constexpr std::uint32_t base_input = 0;
+inline constexpr std::uint32_t base_output = 1;
+inline constexpr std::uint32_t base_staging = 2;
+
+/// One compiled step: a cache line.
+struct alignas(64) ExecStep {
+  ExecOp op = ExecOp::copy;
+  bool finish = false;
+  bool check_digest = false;     ///< wait: the first from this rank in this call
+  bool reduces = false;          ///< inline and link forms: combine (else copy)
+  std::uint16_t sources = 0;
+  std::uint16_t destinations = 0;
+  std::uint32_t first_operand = 0;  ///< sources, then destinations
+  std::uint32_t skew = 0;
+  std::uint32_t rank = 0;        ///< wait: whose lane
+  std::uint32_t lane = 0;        ///< wait: which
+  std::uint32_t lag = 0;
+  std::uint32_t source_step = 0; ///< lane · 2^16 + step of the lowered program: for diagnosis
+  std::uint64_t position = 0;    ///< signal: s + 1; wait: s + 1 + skew · stride of the signal waited for
+  std::uint64_t stride = 0;      ///< signals per body of the lane in question
+  std::uint64_t chunk_bytes = 0; ///< length of the chunk this step moves
+};
+static_assert(sizeof(ExecStep) == 64);
+
+struct ExecLane {
+  std::uint32_t first_step = 0;
+  std::uint32_t steps = 0;
+  std::uint32_t signals = 0;     ///< per body
+};
+
+struct Executable {
+  Plan plan;                         ///< the lowered plan it was made from: what runs, for diagnosis and printing
+  std::vector<ExecStep> steps;
+  std::vector<ExecOperand> operands;
+  std::vector<ExecLane> lanes;
+  std::vector<std::uint32_t> hears;  ///< ranks it waits for in every call
+  bool hears_all = false;
+  bool inlined = false;
+  bool straight = false;             ///< one lane, one turn
+  bool links = false;                ///< some of its steps move messages
+  std::uint64_t turns = 0;           ///< pieces + largest skew
+  std::uint64_t pieces = 0;
+  std::uint64_t piece_bytes = 0;
+  std::uint64_t slot_stride = 0;     ///< bytes from one slot of the scratch to the next
+  std::uint32_t depth = 1;
+  std::uint32_t element_bytes = 1;
+  std::uint32_t divisor = 0;         ///< avg: what a finishing step divides by
+  Kernel kernel = nullptr;           ///< null for calls that combine nothing
+  std::uint64_t plan_hash = 0;
+};
+
+}  // namespace rondo

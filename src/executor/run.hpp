@@ -1,0 +1,90 @@
+// The interpreter: a resumable state machine that runs one executable for one call.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "executor/context.hpp"
+#include "executor/executable.hpp"
+
+namespace rondo {
+
+/// What one call binds: buffers, and the factor of premul_sum.
+struct Binding {
+  const void* input = nullptr;
+  void* output = nullptr;
+  double scale = 1;
+};
+
+enum class Progress : std::uint8_t { done, blocked, mismatch };
+
+/// One call in progress on a context. At most one at a time per context. advance() may be called by any thread that holds
+/// the communicator's execution token.
+class Run {
+ public:
+  /// Prepares call `context.call + 1`. `executable` and buffers must outlive the run.
+  void begin(Context& context, const Executable& executable, const CallIdentity& identity, std::uint32_t digest, const Binding& binding);
+
+  /// Runs steps until the call is done or nothing can go on after `spins` looks at a wait. Never blocks longer.
+  Progress advance(std::uint32_t spins);
+
+  std::uint64_t call() const { return call_; }
+  const Executable& executable() const { return *executable_; }
+  const CallIdentity& identity() const { return identity_; }
+  std::uint64_t flag() const { return call_ << 32 | history_; }
+
+  /// Where the first unfinished lane stands, for diagnosis: the wait it is blocked on, or null.
+  const ExecStep* blocked_step() const { return blocked_; }
+  /// Whether that is a message link with this rank.
+  bool waits_for(std::uint32_t rank) const;
+  std::uint64_t blocked_piece() const { return blocked_piece_; }
+  bool entered() const { return entered_; }
+  /// A rank whose digest differs, after advance() said mismatch.
+  std::uint32_t disagreeing_rank() const { return disagreeing_; }
+
+ private:
+  struct Cursor {
+    std::uint64_t turn = 0;
+    std::uint32_t step = 0;
+    bool done = false;
+  };
+
+  bool enter();
+  void finish();
+  Progress advance_straight(std::uint32_t spins);
+  Progress advance_lanes(std::uint32_t spins);
+  Progress advance_lane(std::uint32_t lane, Cursor& cursor, std::uint32_t spins);
+  Progress step_once(const ExecStep& step, std::uint32_t lane, std::uint64_t turn, std::uint64_t piece, std::uint32_t spins);
+  Progress wait(const ExecStep& step, std::uint64_t piece, std::uint32_t spins);
+  void signal(const ExecStep& step, std::uint32_t lane, std::uint64_t turn);
+  void move(const ExecStep& step, std::uint64_t piece);
+  Progress inline_publish(const ExecStep& step);
+  Progress inline_gather(const ExecStep& step, std::uint32_t spins);
+  Progress inline_gather_many(const ExecStep& step, std::uint32_t spins);
+  void inline_result(const ExecStep& step, void* const* sources, std::byte* spare);
+  bool links_idle();
+  Progress link_move(const ExecStep& step, std::uint64_t piece);
+  Progress poll_line(std::uint32_t rank, const InlineLine& line, std::uint32_t spins);
+  std::byte* address(const ExecOperand& operand, std::uint64_t piece) const;
+  void combine(const ExecStep& step, const void* const* sources, void* const* destinations, std::uint32_t destination_count,
+               std::uint64_t bytes, std::uint64_t streamed);
+
+  Context* context_ = nullptr;
+  const Executable* executable_ = nullptr;
+  std::byte** bases_ = nullptr;
+  std::uint64_t call_ = 0;
+  std::uint64_t parity_ = 0;
+  std::uint32_t digest_ = 0;    ///< of this call, for its record
+  std::uint32_t history_ = 0;   ///< of all calls up to this one, for its flags
+  std::uint32_t disagreeing_ = 0;
+  bool entered_ = false;
+  bool streams_ = false;        ///< write streamed destinations past the caches
+  double scale_ = 1;
+  CallIdentity identity_;
+  const ExecStep* blocked_ = nullptr;
+  std::uint64_t blocked_piece_ = 0;
+  std::uint32_t step_ = 0;        ///< of a straight executable
+  std::vector<Cursor> cursors_;   ///< of the others, by lane
+};
+
+}  // namespace rondo

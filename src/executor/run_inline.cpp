@@ -1,0 +1,101 @@
+// Steps whose scratch is inline lines: the payload arrives with its flag.
+#include <cstring>
+
+#include "executor/pointer_buffer.hpp"
+#include "executor/run.hpp"
+#include "executor/small_copy.hpp"
+
+namespace rondo {
+
+Progress Run::inline_publish(const ExecStep& step) {
+  const Executable& exec = *executable_;
+  const ExecOperand* operands = &exec.operands[step.first_operand];
+  InlineLine* lines = context_->inline_lines(context_->rank(), parity_, static_cast<std::uint32_t>(operands[1].offset));
+  publish_lines(lines, address(operands[0], 0), step.chunk_bytes, flag());
+  return Progress::done;
+}
+
+Progress Run::poll_line(std::uint32_t rank, const InlineLine& line, std::uint32_t spins) {
+  for (std::uint32_t spin = 0;; ++spin) {
+    // pairs with publish_lines(): release of the flag publishes the payload
+    const std::uint64_t seen = line.flag.load(std::memory_order_acquire);
+    if (seen == flag()) return Progress::done;
+    if (seen >> 32 == (call_ & 0xffffffff) && seen != 0) {
+      disagreeing_ = rank;
+      return Progress::mismatch;
+    }
+    if (spin >= spins) return Progress::blocked;
+    cpu_relax();
+  }
+}
+
+/// Sources may be inline lines (of any rank) or user buffers, destinations user buffers or own inline lines.
+Progress Run::inline_gather(const ExecStep& step, std::uint32_t spins) {
+  if (step.chunk_bytes > inline_payload) return inline_gather_many(step, spins);
+  const ExecOperand* operands = &executable_->operands[step.first_operand];
+  PointerBuffer buffer;
+  void** pointers = buffer.get(step.sources);
+  for (std::uint32_t i = 0; i < step.sources; ++i) {
+    if (operands[i].kind != ExecOperand::inline_line) {
+      pointers[i] = address(operands[i], 0);
+      continue;
+    }
+    InlineLine* line = context_->inline_lines(operands[i].base, parity_, static_cast<std::uint32_t>(operands[i].offset));
+    if (const Progress seen = poll_line(operands[i].base, *line, spins); seen != Progress::done) return seen;
+    pointers[i] = line->payload;
+  }
+  alignas(8) std::byte line_copy[inline_payload];
+  inline_result(step, pointers, line_copy);
+  return Progress::done;
+}
+
+/// The same for chunks of several lines, which are unpacked first.
+Progress Run::inline_gather_many(const ExecStep& step, std::uint32_t spins) {
+  const ExecOperand* operands = &executable_->operands[step.first_operand];
+  const std::uint64_t line_count = (step.chunk_bytes + inline_payload - 1) / inline_payload;
+  const std::uint64_t padded = (step.chunk_bytes + cache_line - 1) / cache_line * cache_line;
+  PointerBuffer buffer;
+  void** pointers = buffer.get(step.sources);
+  thread_local std::vector<std::byte> unpacked;
+  if (unpacked.size() < padded * (step.sources + 1u)) unpacked.resize(padded * (step.sources + 1u));
+  for (std::uint32_t i = 0; i < step.sources; ++i) {
+    if (operands[i].kind != ExecOperand::inline_line) {
+      pointers[i] = address(operands[i], 0);
+      continue;
+    }
+    InlineLine* lines = context_->inline_lines(operands[i].base, parity_, static_cast<std::uint32_t>(operands[i].offset));
+    for (std::uint64_t k = 0; k < line_count; ++k)
+      if (const Progress seen = poll_line(operands[i].base, lines[k], spins); seen != Progress::done) return seen;
+    pointers[i] = unpacked.data() + padded * i;
+    unpack_lines(static_cast<std::byte*>(pointers[i]), lines, step.chunk_bytes);
+  }
+  inline_result(step, pointers, unpacked.data() + padded * step.sources);
+  return Progress::done;
+}
+
+/// Combines or copies to the destinations; the result goes straight to the first user buffer among them, else by way of `spare`.
+void Run::inline_result(const ExecStep& step, void* const* sources, std::byte* spare) {
+  const ExecOperand* destinations = &executable_->operands[step.first_operand + step.sources];
+  const std::uint64_t bytes = step.chunk_bytes;
+  std::byte* result = spare;
+  for (std::uint32_t i = 0; i < step.destinations; ++i)
+    if (destinations[i].kind != ExecOperand::inline_line) {
+      result = address(destinations[i], 0);
+      break;
+    }
+  if (bytes != 0) {
+    void* target = result;
+    if (step.reduces) combine(step, const_cast<const void* const*>(sources), &target, 1, bytes, 0);
+    else if (sources[0] != target) small_copy(result, sources[0], bytes);
+  }
+  for (std::uint32_t i = 0; i < step.destinations; ++i) {
+    if (destinations[i].kind == ExecOperand::inline_line) {
+      const auto first = static_cast<std::uint32_t>(destinations[i].offset);
+      publish_lines(context_->inline_lines(context_->rank(), parity_, first), result, bytes, flag());
+    } else if (std::byte* destination = address(destinations[i], 0); destination != result && bytes != 0) {
+      small_copy(destination, result, bytes);
+    }
+  }
+}
+
+}  // namespace rondo

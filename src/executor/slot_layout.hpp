@@ -1,0 +1,70 @@
+// The bytes that ranks share: offsets and atomics only. Who writes what when is 0004-slot-protocol.md.
+// One context (a communicator's collectives, or one direction of one pair) has one such area in each member's segment;
+// every word in it is written by that member alone. A plan that writes into a peer's scratch is the one exception.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace rondo {
+
+inline constexpr std::size_t cache_line = 64;
+inline constexpr std::uint32_t inline_payload = 56;   ///< payload bytes of an inline line; its flag takes the rest
+inline constexpr unsigned progress_call_shift = 24;   ///< progress word = call << 24 | signals done in this call
+inline constexpr std::uint64_t max_signals = 1u << progress_call_shift;
+
+using SharedWord = std::atomic<std::uint64_t>;
+static_assert(SharedWord::is_always_lock_free && sizeof(SharedWord) == 8, "shared words must be plain memory");
+
+/// What a member is doing; `state` of its StatusLine.
+enum class MemberState : std::uint64_t { running = 0, left = 1, aborted = 2, failed = 3 };
+
+struct alignas(cache_line) StatusLine {
+  SharedWord done;      ///< last call that this member has finished
+  SharedWord state;     ///< MemberState
+};
+
+/// The call a member is in, at a place that doesn't depend on the plan. `sequence` is written last (release) and zeroed first.
+struct alignas(cache_line) CallRecord {
+  SharedWord sequence;
+  SharedWord count;
+  SharedWord plan_hash;
+  SharedWord what;      ///< collective | type << 8 | op << 16
+  SharedWord root;
+  SharedWord digest;
+};
+
+/// A lane's progress, and the flag (call << 32 | history) by parity, written before the lane's first signal of a call.
+struct alignas(cache_line) LaneLine {
+  SharedWord progress;
+  SharedWord digest[2];
+};
+
+/// A tiny message with its flag (call << 32 | history) in one cache line.
+struct alignas(cache_line) InlineLine {
+  std::byte payload[inline_payload];
+  SharedWord flag;
+};
+
+static_assert(sizeof(StatusLine) == cache_line && sizeof(CallRecord) == cache_line && sizeof(LaneLine) == cache_line &&
+              sizeof(InlineLine) == cache_line);
+
+/// Offsets of one context's area from its beginning. All members use equal layouts.
+struct ContextLayout {
+  std::uint32_t lanes = 0;
+  std::uint32_t inline_lines = 0;    ///< for one call parity
+  std::uint64_t half_bytes = 0;      ///< staging of one call parity
+
+  std::uint64_t status() const { return 0; }
+  std::uint64_t records() const { return cache_line; }
+  std::uint64_t lane(std::uint32_t index) const { return (3 + std::uint64_t{index}) * cache_line; }
+  std::uint64_t inline_line(std::uint64_t parity, std::uint32_t index) const {
+    return lane(lanes) + (parity * inline_lines + index) * cache_line;
+  }
+  std::uint64_t control_bytes() const { return (inline_line(2, 0) + 4095) / 4096 * 4096; }
+  std::uint64_t staging(std::uint64_t parity) const { return control_bytes() + parity * half_bytes; }
+  std::uint64_t total_bytes() const { return staging(2); }
+};
+
+}  // namespace rondo

@@ -1,0 +1,67 @@
+// Copies of a few bytes without a call, and the packing of inline lines.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "executor/slot_layout.hpp"
+
+namespace rondo {
+
+inline constexpr std::uint64_t small_copy_limit = 64;
+
+inline void cpu_relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+/// memcpy for few bytes: two overlapping moves instead of a call. More bytes go to memcpy.
+inline void small_copy(void* destination, const void* source, std::uint64_t bytes) {
+  auto* to = static_cast<std::byte*>(destination);
+  const auto* from = static_cast<const std::byte*>(source);
+  const auto ends = [&]<class Word>(Word) {
+    Word first, last;
+    std::memcpy(&first, from, sizeof(Word));
+    std::memcpy(&last, from + bytes - sizeof(Word), sizeof(Word));
+    std::memcpy(to, &first, sizeof(Word));
+    std::memcpy(to + bytes - sizeof(Word), &last, sizeof(Word));
+  };
+  struct Words2 { std::uint64_t w[2]; };
+  struct Words4 { std::uint64_t w[4]; };
+  if (bytes > 64) std::memcpy(to, from, bytes);
+  else if (bytes >= 32) ends(Words4{});
+  else if (bytes >= 16) ends(Words2{});
+  else if (bytes >= 8) ends(std::uint64_t{});
+  else if (bytes >= 4) ends(std::uint32_t{});
+  else if (bytes >= 2) ends(std::uint16_t{});
+  else if (bytes == 1) *to = *from;
+}
+
+/// Writes `bytes` into consecutive inline lines, each with its flag. No bytes: one line, the flag alone.
+inline void publish_lines(InlineLine* lines, const std::byte* source, std::uint64_t bytes, std::uint64_t flag) {
+  do {
+    const std::uint64_t part = std::min<std::uint64_t>(bytes, inline_payload);
+    small_copy(lines->payload, source, part);
+    // pairs with Run::poll_line: acquire of the flag sees the payload
+    lines->flag.store(flag, std::memory_order_release);
+    ++lines;
+    source += part;
+    bytes -= part;
+  } while (bytes != 0);
+}
+
+inline void unpack_lines(std::byte* destination, const InlineLine* lines, std::uint64_t bytes) {
+  for (; bytes != 0; ++lines) {
+    const std::uint64_t part = std::min<std::uint64_t>(bytes, inline_payload);
+    small_copy(destination, lines->payload, part);
+    destination += part;
+    bytes -= part;
+  }
+}
+
+}  // namespace rondo
