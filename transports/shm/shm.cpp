@@ -1,0 +1,114 @@
+#include "transports/shm/shm.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include "base/fork_guard.hpp"
+#include "transports/shm/segment.hpp"
+#include "transports/shm/watcher.hpp"
+
+namespace rondo {
+namespace {
+
+/// What the bytes of an address hold; the descriptors are the segment and the lifeline's read end.
+struct ShmAddress {
+  std::uint64_t segment_bytes;
+};
+
+class ShmTransport final : public Transport {
+ public:
+  explicit ShmTransport(const ShmOptions& options)
+      : options_(options), note_(std::make_shared<std::vector<std::atomic<bool>>>(options.ranks)) {}
+
+  ~ShmTransport() override {
+    if (born_in_ != fork_generation()) (void)lifeline_.release();  // a forked child's copy was closed at the fork
+    if (lifeline_) forget_in_children(lifeline_.get());
+    for (const Fd& lifeline : peer_lifelines_)
+      if (lifeline) unwatch_lifeline(lifeline.get());
+  }
+
+  std::string_view name() const override { return "shm"; }
+
+  Result<Address> address() override {
+    auto segment = Segment::create(options_.segment_bytes);
+    if (!segment) return segment.error();
+    own_ = std::move(*segment);
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+      return Error{Errc::out_of_resources, "a rank needs " + std::to_string(options_.ranks + 3) + " file descriptors (limit: ulimit -n)", errno, "shm"};
+    lifeline_.reset(ends[1]);
+    close_in_children(lifeline_.get());
+    offered_.reset(ends[0]);
+    Address address;
+    const ShmAddress bytes{options_.segment_bytes};
+    address.bytes.resize(sizeof bytes);
+    std::memcpy(address.bytes.data(), &bytes, sizeof bytes);
+    address.descriptors = {own_.fd(), offered_.get()};
+    return address;
+  }
+
+  Result<void> connect(const std::vector<Address>& all, std::int64_t /*deadline_ns*/) override {
+    // Received descriptors are ours from here on, whatever goes wrong below.
+    std::vector<Fd> segments(all.size());
+    peer_lifelines_.resize(all.size());
+    for (std::uint32_t rank = 0; rank < all.size(); ++rank) {
+      if (rank == options_.rank) {
+        for (const int copy : all[rank].descriptors) ::close(copy);
+        continue;
+      }
+      if (all[rank].descriptors.size() != 2 || all[rank].bytes.size() != sizeof(ShmAddress))
+        return Error{Errc::invalid_argument, "rank " + std::to_string(rank) + " sent no usable shared-memory address", 0, "shm"};
+      segments[rank].reset(all[rank].descriptors[0]);
+      peer_lifelines_[rank].reset(all[rank].descriptors[1]);
+    }
+    peers_.resize(all.size());
+    for (std::uint32_t rank = 0; rank < all.size(); ++rank) {
+      if (rank == options_.rank) continue;
+      auto mapped = Segment::map(segments[rank].get(), options_.segment_bytes);
+      if (!mapped) {
+        mapped.error().detail = "rank " + std::to_string(rank) + ": " + mapped.error().detail;
+        return mapped.error();
+      }
+      peers_[rank] = std::move(*mapped);
+      if (!watch_lifeline(peer_lifelines_[rank].get(), rank, note_))
+        return Error{Errc::out_of_resources, "no descriptor left to watch rank " + std::to_string(rank) + " with (limit: ulimit -n)", errno, "shm"};
+    }
+    offered_.reset();
+    return {};
+  }
+
+  std::byte* segment(std::uint32_t rank) override { return rank == options_.rank ? own_.data() : peers_[rank].data(); }
+  std::uint64_t segment_bytes() const override { return options_.segment_bytes; }
+  Result<void> commit(std::uint64_t offset, std::uint64_t bytes) override { return own_.commit(offset, bytes); }
+
+  // pairs with the watcher's release: whoever sees that the rank has gone sees its segment's last words
+  bool gone(std::uint32_t rank) const override { return (*note_)[rank].load(std::memory_order_acquire); }
+
+ private:
+  ShmOptions options_;
+  const std::uint64_t born_in_ = fork_generation();
+  Segment own_;
+  std::vector<Segment> peers_;
+  Fd lifeline_;  ///< write end: held while this rank lives, so that its closing tells the others
+  Fd offered_;   ///< read end, until the peers have theirs
+  std::vector<Fd> peer_lifelines_;
+  DeathNote note_;
+};
+
+}  // namespace
+
+std::unique_ptr<Transport> make_shm_transport(const ShmOptions& options) { return std::make_unique<ShmTransport>(options); }
+
+Result<void> probe_shm(std::string_view own_host, std::string_view peer_host) {
+  if (own_host == peer_host) return {};
+  return Error{Errc::unsupported,
+               "shared memory needs one machine; the ranks are on '" + std::string(own_host) + "' and '" +
+                   std::string(peer_host) + "'",
+               0, "shm"};
+}
+
+}  // namespace rondo

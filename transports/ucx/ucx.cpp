@@ -1,0 +1,249 @@
+#include "transports/ucx/ucx.hpp"
+
+#include <ucp/api/ucp.h>
+
+#include <atomic>
+#include <cstring>
+#include <map>
+#include <string>
+
+#include "base/clock.hpp"
+#include "transports/ucx/queue.hpp"
+
+namespace rondo {
+namespace {
+
+using ucx::payload_offset;
+using ucx::Queue;
+using ucx::Slot;
+
+Error ucx_error(const std::string& what, ucs_status_t status) {
+  return Error{Errc::unsupported, what + ": " + ucs_status_string(status), 0, "ucx"};
+}
+
+/// A tag names the sender and the channel; UCX keeps the order of messages with equal tags between two workers.
+ucp_tag_t tag_of(std::uint32_t sender, std::uint32_t channel) {
+  return static_cast<ucp_tag_t>(sender) << 32 | channel;
+}
+
+/// A broken connection counts as the peer's going only after this long: what the peer sent before may still arrive.
+constexpr std::int64_t last_words_ns = 200'000'000;
+
+struct Peer {
+  ucp_ep_h endpoint = nullptr;
+  std::int64_t broken_ns = 0;  ///< since when the connection is; 0: it isn't
+  std::atomic<bool> gone{false};
+};
+
+void on_broken(void* peer, ucp_ep_h, ucs_status_t) {
+  auto& broken_ns = static_cast<Peer*>(peer)->broken_ns;
+  if (broken_ns == 0) broken_ns = now_ns();
+}
+
+/// UCX reads an address without knowing where it ends, so ours says how long it is and what it sums up to.
+struct AddressHead {
+  std::uint64_t length;
+  std::uint64_t sum;
+};
+
+std::uint64_t sum_of(const std::byte* bytes, std::size_t length) {
+  std::uint64_t sum = 0xcbf29ce484222325u;  // FNV-1a
+  for (std::size_t i = 0; i < length; ++i) sum = (sum ^ static_cast<std::uint64_t>(bytes[i])) * 0x100000001b3u;
+  return sum;
+}
+
+bool is_whole(const std::vector<std::byte>& bytes) {
+  AddressHead head{};
+  if (bytes.size() <= sizeof head) return false;
+  std::memcpy(&head, bytes.data(), sizeof head);
+  const std::size_t length = bytes.size() - sizeof head;
+  return head.length == length && head.sum == sum_of(bytes.data() + sizeof head, length);
+}
+
+class UcxTransport final : public Transport {
+ public:
+  explicit UcxTransport(const UcxOptions& options) : options_(options), peers_(options.ranks) {}
+
+  ~UcxTransport() override {
+    if (worker_ != nullptr) {
+      drain();
+      for (Peer& peer : peers_) close(peer);
+      ucp_worker_destroy(worker_);
+    }
+    if (context_ != nullptr) ucp_cleanup(context_);
+  }
+
+  Result<void> start() {
+    ucp_config_t* config = nullptr;
+    if (const auto status = ucp_config_read(nullptr, nullptr, &config); status != UCS_OK)
+      return ucx_error("cannot read UCX's configuration", status);
+    ucp_params_t params{};
+    params.field_mask = UCP_PARAM_FIELD_FEATURES;
+    params.features = UCP_FEATURE_TAG;
+    const auto initialised = ucp_init(&params, config, &context_);
+    ucp_config_release(config);
+    if (initialised != UCS_OK) return ucx_error("cannot start UCX", initialised);
+    ucp_worker_params_t worker{};
+    worker.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
+    worker.thread_mode = UCS_THREAD_MODE_SERIALIZED;  // whoever holds the communicator's token
+    if (const auto status = ucp_worker_create(context_, &worker, &worker_); status != UCS_OK)
+      return ucx_error("cannot make a UCX worker", status);
+    return {};
+  }
+
+  std::string_view name() const override { return "ucx"; }
+
+  Result<Address> address() override {
+    ucp_address_t* bytes = nullptr;
+    std::size_t length = 0;
+    if (const auto status = ucp_worker_get_address(worker_, &bytes, &length); status != UCS_OK)
+      return ucx_error("UCX gave no address", status);
+    Address address;
+    const AddressHead head{length, sum_of(reinterpret_cast<const std::byte*>(bytes), length)};
+    address.bytes.resize(sizeof head + length);
+    std::memcpy(address.bytes.data(), &head, sizeof head);
+    std::memcpy(address.bytes.data() + sizeof head, bytes, length);
+    ucp_worker_release_address(worker_, bytes);
+    return address;
+  }
+
+  Result<void> connect(const std::vector<Address>& all, std::int64_t /*deadline_ns*/) override {
+    for (std::uint32_t rank = 0; rank < all.size(); ++rank) {
+      if (rank == options_.rank) continue;
+      if (!is_whole(all[rank].bytes))
+        return Error{Errc::invalid_argument, "rank " + std::to_string(rank) + " sent no usable UCX address", 0, "ucx"};
+      ucp_ep_params_t params{};
+      params.field_mask =
+          UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLER | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE;
+      params.address = reinterpret_cast<const ucp_address_t*>(all[rank].bytes.data() + sizeof(AddressHead));
+      params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
+      params.err_handler.cb = on_broken;
+      params.err_handler.arg = &peers_[rank];
+      if (const auto status = ucp_ep_create(worker_, &params, &peers_[rank].endpoint); status != UCS_OK)
+        return ucx_error("cannot connect to rank " + std::to_string(rank), status);
+    }
+    return {};
+  }
+
+  Message send_slot(std::uint32_t peer, std::uint32_t channel, std::uint64_t bytes) override {
+    Queue& queue = sending_[{peer, channel}];
+    Slot& slot = queue.slots[queue.next % ucx::window];
+    if (!finished(slot)) return {};
+    slot.reserve(payload_offset + bytes);
+    queue.message_bytes = payload_offset + bytes;
+    return view(slot, bytes);
+  }
+
+  void post(std::uint32_t peer, std::uint32_t channel) override {
+    Queue& queue = sending_[{peer, channel}];
+    Slot& slot = queue.slots[queue.next++ % ucx::window];
+    const ucp_request_param_t params{};
+    void* request = ucp_tag_send_nbx(peers_[peer].endpoint, slot.data(), queue.message_bytes,
+                                     tag_of(options_.rank, channel), &params);
+    if (UCS_PTR_IS_ERR(request))
+      on_broken(&peers_[peer], nullptr, UCS_PTR_STATUS(request));
+    else
+      slot.request = request;
+    idle_ = false;
+  }
+
+  Message receive_slot(std::uint32_t peer, std::uint32_t channel) override {
+    Queue& queue = receiving_[{peer, channel}];
+    Slot& slot = queue.slots[0];
+    if (!slot.filled) {
+      ucp_tag_recv_info_t info{};
+      ucp_tag_message_h message = ucp_tag_probe_nb(worker_, tag_of(peer, channel), ~ucp_tag_t{0}, 1, &info);
+      if (message == nullptr) return {};
+      queue.message_bytes = info.length;
+      slot.reserve(info.length);
+      const ucp_request_param_t params{};
+      void* request = ucp_tag_msg_recv_nbx(worker_, slot.data(), info.length, message, &params);
+      slot.request = UCS_PTR_IS_PTR(request) ? request : nullptr;
+      slot.broken = UCS_PTR_IS_ERR(request);
+      slot.filled = true;
+    }
+    if (!finished(slot)) return {};
+    // A message that broke off, or is too short for a header, never becomes whole: the link is over.
+    if (slot.broken || queue.message_bytes < payload_offset) {
+      on_broken(&peers_[peer], nullptr, UCS_ERR_CONNECTION_RESET);
+      return {};
+    }
+    return view(slot, queue.message_bytes - payload_offset);
+  }
+
+  void release(std::uint32_t peer, std::uint32_t channel) override {
+    receiving_[{peer, channel}].slots[0].filled = false;
+  }
+
+  void progress() override {
+    ucp_worker_progress(worker_);
+    for (Peer& peer : peers_)
+      if (peer.broken_ns != 0 && now_ns() - peer.broken_ns > last_words_ns)
+        peer.gone.store(true, std::memory_order_release);
+  }
+
+  // By the requests alone: a flush would wait for answers of peers that may not turn their cranks any more.
+  bool idle() override {
+    if (idle_) return true;
+    for (auto& [link, queue] : sending_)
+      for (Slot& slot : queue.slots)
+        if (!finished(slot)) return false;
+    idle_ = true;
+    return true;
+  }
+
+  // pairs with progress()'s release
+  bool gone(std::uint32_t rank) const override { return peers_[rank].gone.load(std::memory_order_acquire); }
+
+ private:
+  static Message view(Slot& slot, std::uint64_t bytes) {
+    return Message{reinterpret_cast<std::uint64_t*>(slot.data()), slot.data() + payload_offset, bytes};
+  }
+
+  static bool finished(Slot& slot) {
+    if (slot.request == nullptr) return true;
+    const ucs_status_t status = ucp_request_check_status(slot.request);
+    if (status == UCS_INPROGRESS) return false;
+    slot.broken = status != UCS_OK;
+    ucp_request_free(slot.request);
+    slot.request = nullptr;
+    return true;
+  }
+
+  /// What was posted reaches the peers before this end goes, unless they went first or never take it.
+  void drain() {
+    const std::int64_t deadline_ns = now_ns() + last_words_ns * 5;
+    while (!idle() && now_ns() < deadline_ns) progress();
+  }
+
+  void close(Peer& peer) {
+    if (peer.endpoint == nullptr) return;
+    ucp_request_param_t params{};
+    params.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
+    if (peer.broken_ns != 0) params.flags = UCP_EP_CLOSE_FLAG_FORCE;  // without it: flushes
+    void* request = ucp_ep_close_nbx(peer.endpoint, &params);
+    if (!UCS_PTR_IS_PTR(request)) return;
+    const std::int64_t deadline_ns = now_ns() + last_words_ns * 5;
+    while (ucp_request_check_status(request) == UCS_INPROGRESS && now_ns() < deadline_ns) ucp_worker_progress(worker_);
+    ucp_request_free(request);
+  }
+
+  using Link = std::pair<std::uint32_t, std::uint32_t>;  // peer, channel
+  UcxOptions options_;
+  ucp_context_h context_ = nullptr;
+  ucp_worker_h worker_ = nullptr;
+  std::vector<Peer> peers_;
+  std::map<Link, Queue> sending_;
+  std::map<Link, Queue> receiving_;
+  bool idle_ = true;  ///< nothing was posted since idle() last said so
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Transport>> make_ucx_transport(const UcxOptions& options) {
+  auto transport = std::make_unique<UcxTransport>(options);
+  if (auto started = transport->start(); !started) return started.error();
+  return std::unique_ptr<Transport>(std::move(transport));
+}
+
+}  // namespace rondo
