@@ -1,0 +1,263 @@
+// The public face: thin over Impl.
+#include "rondo/communicator.hpp"
+
+#include <time.h>
+
+#include <cstdlib>
+#include <thread>
+
+#include "base/clock.hpp"
+#include "base/config.hpp"
+#include "base/log.hpp"
+#include "communicator/create.hpp"
+#include "communicator/impl.hpp"
+
+namespace rondo {
+namespace {
+
+constexpr std::int64_t drain_ns = 10'000'000'000;
+
+/// An algorithm that can't serve a call gives way to the others, so a mistyped one would never be noticed.
+Result<void> check_algorithm(const std::string& name) {
+  if (name.empty()) return {};
+  std::string accepted;
+  for (const std::string_view known : algorithm_names()) {
+    if (known == name) return {};
+    accepted += (accepted.empty() ? "" : ", ") + std::string(known);
+  }
+  return Error{Errc::invalid_argument, "unknown algorithm '" + name + "'; accepted: " + accepted, 0, "communicator"};
+}
+
+/// What the environment sets holds where the program set nothing.
+Result<CommunicatorOptions> with_environment(CommunicatorOptions options) {
+  if (!config()) return config().error();
+  const CommunicatorOptions standard;
+  if (config()->timeout && options.timeout == standard.timeout) options.timeout = *config()->timeout;
+  if (options.algorithm.empty()) options.algorithm = config()->algorithm;
+  if (auto known = check_algorithm(options.algorithm); !known) return known.error();
+  return options;
+}
+
+PlanSource plan_source(const CommunicatorParts& parts, const ContextLayout& layout, std::uint32_t ranks, std::uint32_t rank) {
+  PlanSource source;
+  source.topology = &parts.topology;
+  source.cost = cost_model(parts.topology, ranks);
+  if (parts.probed_latency_ns > 0) {
+    source.cost.latency_ns = parts.probed_latency_ns;
+    source.cost.line_ns = parts.probed_latency_ns / 16;  // sixteen lines under way at once, as cost_model assumes
+    source.cost.sources.push_back("latency_ns: probed between the first and the last rank at creation");
+  }
+  // Input and output of both sides compete for the cache; below its double size streaming lost in every measurement.
+  constexpr std::uint64_t no_cache_known = std::uint64_t{32} << 20;
+  source.stream_above_bytes = source.cost.cache_bytes == 0 ? no_cache_known : 2 * source.cost.cache_bytes - 1;
+  source.limits.staging_bytes = layout.half_bytes;
+  source.limits.inline_bytes = layout.inline_lines * inline_payload;
+  source.message_links = parts.transport->segment_bytes() == 0;
+  source.limits.mapped = !source.message_links;
+  source.layout = layout;
+  source.rank = rank;
+  source.ranks = ranks;
+  source.algorithm = parts.options.algorithm;
+  return source;
+}
+
+}  // namespace
+
+int version() { return 100; }
+
+Communicator::Impl::Impl(CommunicatorParts parts) : parts_(std::move(parts)), policy_(wait_policy(parts_.oversubscribed)) {
+  std::vector<std::byte*> areas(size(), nullptr);
+  std::vector<std::uint32_t> members(size());
+  for (std::uint32_t r = 0; r < size(); ++r) {
+    members[r] = r;
+    areas[r] = parts_.transport->segment(r);
+  }
+  if (areas[rank()] == nullptr) {
+    // calloc: the staging of plans over links is rarely used whole, and pages come when touched
+    local_area_.reset(static_cast<std::byte*>(std::calloc(parts_.layout.total_bytes() + cache_line, 1)));
+    const auto address = reinterpret_cast<std::uintptr_t>(local_area_.get());
+    areas[rank()] = local_area_.get() + (cache_line - address % cache_line) % cache_line;
+  }
+  main_ = std::make_unique<Channel>(Context(parts_.layout, rank(), std::move(areas), std::move(members), parts_.transport.get()),
+                                    plan_source(parts_, parts_.layout, size(), rank()));
+  main_->staging_offset = parts_.layout.staging(0);
+}
+
+/// Work in flight is drained first; what doesn't end in time is aborted.
+Communicator::Impl::~Impl() {
+  if (born_in_ != fork_generation()) {  // the parent's: its threads aren't here, and its state is not ours to change
+    if (progress_thread_.joinable()) progress_thread_.detach();
+    return;
+  }
+  const std::int64_t deadline = now_ns() + std::min<std::int64_t>(drain_ns, parts_.options.timeout.count());
+  while (pending_.load(std::memory_order_acquire) != 0 && !broken_.load(std::memory_order_acquire) && now_ns() < deadline) {
+    const timespec pause{0, 100'000};
+    nanosleep(&pause, nullptr);
+  }
+  if (pending_.load(std::memory_order_acquire) != 0) abort();
+  {
+    const std::lock_guard lock(progress_mutex_);
+    stopping_ = true;
+    progress_wake_.notify_one();
+  }
+  if (progress_thread_.joinable()) progress_thread_.join();
+  SharedWord& state = main_->context.status(rank()).state;
+  // pairs with find_lost_peer(): comes after this rank's last words
+  if (state.load(std::memory_order_relaxed) == static_cast<std::uint64_t>(MemberState::running))
+    state.store(static_cast<std::uint64_t>(MemberState::left), std::memory_order_release);
+}
+
+/// Pairs come into being when first used: their areas are at fixed places in every segment.
+Result<Channel*> Communicator::Impl::pair_channel(std::uint32_t from, std::uint32_t to) {
+  if (const auto found = pairs_.find({from, to}); found != pairs_.end()) return found->second.get();
+  const ContextLayout& layout = parts_.pair_layout;
+  const auto offset = [&](bool sends, std::uint32_t peer) {
+    return parts_.layout.total_bytes() + (std::uint64_t{peer} * 2 + (sends ? 0 : 1)) * layout.total_bytes();
+  };
+  std::vector<std::byte*> areas(2, nullptr);
+  const std::uint32_t own = rank() == from ? 0 : 1;
+  if (parts_.transport->segment(from) != nullptr) {
+    areas[0] = parts_.transport->segment(from) + offset(true, to);
+    areas[1] = parts_.transport->segment(to) + offset(false, from);
+    if (auto committed = parts_.transport->commit(offset(own == 0, own == 0 ? to : from), layout.control_bytes()); !committed) return committed.error();
+  } else {
+    return Error{Errc::unsupported, "send and recv over message links are not there yet; use collectives", 0, "rank " + std::to_string(rank())};
+  }
+  auto channel = std::make_unique<Channel>(Context(layout, own, std::move(areas), {from, to}, parts_.transport.get()), plan_source(parts_, layout, 2, own));
+  channel->staging_offset = offset(own == 0, own == 0 ? to : from) + layout.staging(0);
+  // Entered only when it works: the engine turns every channel in the map.
+  return (pairs_[{from, to}] = std::move(channel)).get();
+}
+
+Result<void> Communicator::Impl::use_plan(const Plan& plan, bool unverified) { return adopt_plan(*main_, plan, unverified); }
+
+Result<Plan> Communicator::Impl::plan_for(const Call& call) const {
+  const PlanKey key = key_of(call);
+  if (auto error = wrong_key(key)) return *error;
+  return main_->cache.plan(key);
+}
+
+Communicator::Communicator(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Communicator::Communicator(Communicator&&) noexcept = default;
+Communicator& Communicator::operator=(Communicator&&) noexcept = default;
+Communicator::~Communicator() = default;
+
+Result<std::vector<Communicator>> Communicator::in_process(std::uint32_t n, const CommunicatorOptions& options) {
+  if (n == 0) return Error{Errc::invalid_argument, "a communicator needs at least 1 rank, not 0", 0, "communicator"};
+  auto merged = with_environment(options);
+  if (!merged) return merged.error();
+  auto view = discover_topology();
+  if (!view) return view.error();
+  auto ends = make_in_process_bootstrap(n);
+  std::vector<std::optional<Result<CommunicatorParts>>> parts(n);
+  std::vector<std::thread> threads;
+  for (std::uint32_t rank = 0; rank < n; ++rank)
+    threads.emplace_back([&, rank] {
+      parts[rank] = join(*ends[rank], rank, n, *merged, *view, n);
+      if (!*parts[rank]) ends[rank].reset();  // the others stop waiting
+    });
+  for (std::thread& thread : threads) thread.join();
+  std::vector<Communicator> communicators;
+  for (auto& part : parts) {
+    if (!*part) return part->error();
+    communicators.push_back(Communicator(std::make_shared<Impl>(std::move(**part))));
+  }
+  return communicators;
+}
+
+Result<Communicator> Communicator::local(std::uint32_t rank, std::uint32_t size, const std::string& job, const CommunicatorOptions& options) {
+  if (rank >= size)
+    return Error{Errc::invalid_argument,
+                 "rank " + std::to_string(rank) + " is not below " + std::to_string(size) + " ranks", 0,
+                 "communicator"};
+  auto merged = with_environment(options);
+  if (!merged) return merged.error();
+  auto view = discover_topology();
+  if (!view) return view.error();
+  auto bootstrap = make_local_bootstrap(rank, size, job, now_ns() + merged->bootstrap_timeout.count());
+  if (!bootstrap) return bootstrap.error();
+  auto parts = join(**bootstrap, rank, size, *merged, std::move(*view), 1);
+  if (!parts) return parts.error();
+  return Communicator(std::make_shared<Impl>(std::move(*parts)));
+}
+
+Result<Communicator> Communicator::from_environment(const CommunicatorOptions& options) {
+  auto job = job_environment();
+  if (!job) return job.error();
+  if (job->local_size != job->size)
+    return Error{Errc::unsupported, "the job has " + std::to_string(job->size) + " ranks, " + std::to_string(job->local_size) +
+                                        " of them on this machine (LOCAL_WORLD_SIZE); ranks of several machines can't find one another yet", 0, "communicator"};
+  set_log_rank(job->rank);
+  // torchrun's own store listens on MASTER_PORT; the restart count keeps generations apart.
+  return local(job->rank, job->size, std::to_string(job->master_port) + "/" + job->run_id + "/" + std::to_string(job->restart_count), options);
+}
+
+std::uint32_t Communicator::rank() const { return impl_->rank(); }
+std::uint32_t Communicator::size() const { return impl_->size(); }
+const Topology& Communicator::topology() const { return impl_->topology(); }
+Result<void> Communicator::run(const Call& call) { return impl_->run(call); }
+Work Communicator::start(const Call& call) { return impl_->start(call); }
+
+Result<void> Communicator::all_reduce(const void* input, void* output, std::uint64_t count, DataType type, ReduceOp op) {
+  return impl_->run(Call{Collective::all_reduce, input, output, count, type, op});
+}
+Result<void> Communicator::reduce(const void* input, void* output, std::uint64_t count, DataType type, ReduceOp op, std::uint32_t root) {
+  return impl_->run(Call{Collective::reduce, input, output, count, type, op, root});
+}
+Result<void> Communicator::broadcast(const void* input, void* output, std::uint64_t count, DataType type, std::uint32_t root) {
+  return impl_->run(Call{Collective::broadcast, input, output, count, type, ReduceOp::sum, root});
+}
+Result<void> Communicator::reduce_scatter(const void* input, void* output, std::uint64_t count, DataType type, ReduceOp op) {
+  return impl_->run(Call{Collective::reduce_scatter, input, output, count, type, op});
+}
+Result<void> Communicator::all_gather(const void* input, void* output, std::uint64_t count, DataType type) {
+  return impl_->run(Call{Collective::all_gather, input, output, count, type});
+}
+Result<void> Communicator::barrier() { return impl_->run(Call{Collective::barrier}); }
+
+Result<void> Communicator::send(const void* data, std::uint64_t count, DataType type, std::uint32_t to) {
+  auto task = impl_->pair_task(data, nullptr, count, type, to);
+  if (!task) return task.error();
+  return impl_->run_pair(*task, rank(), to);
+}
+Result<void> Communicator::recv(void* data, std::uint64_t count, DataType type, std::uint32_t from) {
+  auto task = impl_->pair_task(nullptr, data, count, type, from);
+  if (!task) return task.error();
+  return impl_->run_pair(*task, from, rank());
+}
+Work Communicator::start_send(const void* data, std::uint64_t count, DataType type, std::uint32_t to) {
+  auto task = impl_->pair_task(data, nullptr, count, type, to);
+  return task ? impl_->start_pair(*task, rank(), to) : impl_->failed_work(task.error());
+}
+Work Communicator::start_recv(void* data, std::uint64_t count, DataType type, std::uint32_t from) {
+  auto task = impl_->pair_task(nullptr, data, count, type, from);
+  return task ? impl_->start_pair(*task, from, rank()) : impl_->failed_work(task.error());
+}
+
+void Communicator::group_begin() { impl_->group_begin(); }
+Result<void> Communicator::group_end() { return impl_->group_end(); }
+Result<void> Communicator::use_plan(const Plan& plan, bool unverified) { return impl_->use_plan(plan, unverified); }
+Result<Plan> Communicator::plan_for(const Call& call) const { return impl_->plan_for(call); }
+void Communicator::abort() { impl_->abort(); }
+std::string Communicator::flight_record() const { return impl_->flight_record(); }
+
+bool Work::done() const {
+  if (state_ == nullptr) return true;
+  for (const auto& operation : state_->operations)
+    if (!operation->done.load(std::memory_order_acquire)) return false;
+  return true;
+}
+
+Result<void> Work::wait() {
+  if (state_ == nullptr) return {};
+  if (state_->error) return *state_->error;
+  return state_->owner->wait(*state_, 0);
+}
+
+Result<void> Work::wait_for(std::chrono::nanoseconds timeout) {
+  if (state_ == nullptr) return {};
+  if (state_->error) return *state_->error;
+  return state_->owner->wait(*state_, now_ns() + timeout.count());
+}
+
+}  // namespace rondo

@@ -1,0 +1,149 @@
+#include "communicator/create.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/clock.hpp"
+#include "base/config.hpp"
+#include "communicator/probe.hpp"
+#include "communicator/rank_info.hpp"
+#include "communicator/transports.hpp"
+
+namespace rondo {
+namespace {
+
+constexpr std::uint32_t main_lanes = 128;
+constexpr std::uint32_t main_inline_lines = 32;
+constexpr std::uint32_t pair_lanes = 4;
+constexpr std::uint32_t pair_inline_lines = 32;
+constexpr std::uint64_t pair_half_bytes = 128u << 10;
+constexpr std::uint64_t page = 4096;
+
+std::string host_name() {
+  char name[256] = {};
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+Result<std::vector<RankInfo>> introduce(Bootstrap& bootstrap, const RankInfo& own, std::uint32_t size, std::int64_t deadline_ns) {
+  auto gathered = bootstrap.all_gather(pack(own), deadline_ns);
+  if (!gathered) return gathered.error();
+  std::vector<RankInfo> infos;
+  for (std::uint32_t rank = 0; rank < size; ++rank) {
+    for (const int fd : (*gathered)[rank].descriptors) close(fd);  // none belong here
+    auto info = unpack_rank_info((*gathered)[rank]);
+    if (!info) {
+      info.error().detail = "rank " + std::to_string(rank) + ": " + info.error().detail;
+      return info.error();
+    }
+    if (info->algorithm != own.algorithm || info->transport != own.transport)
+      return Error{Errc::mismatch, "rank " + std::to_string(rank) + " was given algorithm '" + info->algorithm + "' and transport '" + info->transport +
+                                       "', rank " + std::to_string(own.rank) + " '" + own.algorithm + "' and '" + own.transport + "'", 0, "bootstrap"};
+    infos.push_back(std::move(*info));
+  }
+  return infos;
+}
+
+/// Ranks per processor on this rank's machine: more than one means that waiting must yield.
+bool is_oversubscribed(const Topology& topology, std::uint32_t host) {
+  std::uint32_t here = 0;
+  for (const RankPlace& place : topology.ranks) here += place.host == host;
+  return here > topology.usable_cpus(host);
+}
+
+/// Success when every rank is ready, else the first failure, on every rank.
+Result<void> agree(Bootstrap& bootstrap, const Result<void>& ready, std::uint32_t size, std::int64_t deadline_ns) {
+  Address verdict;
+  if (!ready) {
+    verdict.bytes.resize(ready.error().detail.size());
+    std::memcpy(verdict.bytes.data(), ready.error().detail.data(), verdict.bytes.size());
+  }
+  auto verdicts = bootstrap.all_gather(verdict, deadline_ns);
+  if (!ready) return ready.error();
+  if (!verdicts) return verdicts.error();
+  for (std::uint32_t peer = 0; peer < size; ++peer)
+    if (const auto& bytes = (*verdicts)[peer].bytes; !bytes.empty())
+      return Error{Errc::peer_failed,
+                   "rank " + std::to_string(peer) +
+                       " could not join: " + std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()),
+                   0, "bootstrap"};
+  return {};
+}
+
+/// Rank 0's measurement, known to all: every rank must plan from equal figures. 0: nobody could tell.
+Result<double> share_latency(Bootstrap& bootstrap, const CommunicatorParts& parts, std::int64_t deadline_ns) {
+  const double measured = parts.oversubscribed ? 0 : probe_latency_ns(*parts.transport, parts.layout, parts.rank, parts.size);
+  Address figure;
+  figure.bytes.resize(sizeof measured);
+  std::memcpy(figure.bytes.data(), &measured, sizeof measured);
+  auto all = bootstrap.all_gather(figure, deadline_ns);
+  if (!all) return all.error();
+  double latency = 0;
+  if ((*all)[0].bytes.size() != sizeof latency) return Error{Errc::invalid_argument, "rank 0 sent no latency", 0, "bootstrap"};
+  std::memcpy(&latency, (*all)[0].bytes.data(), sizeof latency);
+  return latency;
+}
+
+}  // namespace
+
+Result<CommunicatorParts> join(Bootstrap& bootstrap, std::uint32_t rank, std::uint32_t size, const CommunicatorOptions& options, Topology view,
+                               std::uint32_t ranks_here) {
+  const std::int64_t deadline_ns = now_ns() + options.bootstrap_timeout.count();
+  if (!config()) return config().error();
+  auto share = take_staging(config()->staging_bytes, ranks_here);
+  if (!share) return share.error();
+
+  RankInfo own;
+  own.rank = rank;
+  own.host = host_identity();
+  own.host_name = host_name();
+  own.process = getpid();
+  own.share_bytes = share->bytes();
+  own.algorithm = options.algorithm;
+  own.transport = options.transport;
+  view.ranks = {place_of_this_thread(view)};
+  own.topology = std::move(view);
+  auto infos = introduce(bootstrap, own, size, deadline_ns);
+  if (!infos) return infos.error();
+
+  CommunicatorParts parts;
+  parts.rank = rank;
+  parts.size = size;
+  parts.options = options;
+  parts.share = std::move(*share);
+  std::vector<Topology> views;
+  std::uint64_t least_share = ~std::uint64_t{0};
+  for (RankInfo& info : *infos) {
+    views.push_back(std::move(info.topology));
+    parts.peers.push_back("process " + std::to_string(info.process) + " on " + info.host_name);
+    least_share = std::min(least_share, info.share_bytes);
+  }
+  parts.topology = merge(views);
+  parts.oversubscribed = is_oversubscribed(parts.topology, parts.topology.ranks[rank].host);
+
+  parts.layout = ContextLayout{main_lanes, main_inline_lines, 0};
+  parts.layout.half_bytes = (least_share - parts.layout.control_bytes()) / 2 / page * page;
+  parts.pair_layout = ContextLayout{pair_lanes, pair_inline_lines, pair_half_bytes};
+  const std::uint64_t segment_bytes = parts.layout.total_bytes() + std::uint64_t{2} * size * parts.pair_layout.total_bytes();
+
+  auto transport = choose_transport(options.transport, *infos, TransportRequest{rank, size, segment_bytes});
+  if (!transport) return transport.error();
+  parts.transport = std::move(*transport);
+  auto address = parts.transport->address();
+  // A rank that can't take part says so by an empty address, so that the others learn it now and not at their deadline.
+  auto addresses = bootstrap.all_gather(address ? *address : Address{}, deadline_ns);
+  if (!address) return address.error();
+  if (!addresses) return addresses.error();
+  Result<void> ready = parts.transport->connect(*addresses, deadline_ns);
+  if (ready) ready = parts.transport->commit(0, parts.layout.control_bytes());
+  // Nobody goes on before everybody has mapped everything.
+  if (auto all = agree(bootstrap, ready, size, deadline_ns); !all) return all.error();
+  auto latency = share_latency(bootstrap, parts, deadline_ns);
+  if (!latency) return latency.error();
+  parts.probed_latency_ns = *latency;
+  return parts;
+}
+
+}  // namespace rondo

@@ -1,0 +1,17 @@
+// Making a communicator: introduction, transport, first plans.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "bootstrap/bootstrap.hpp"
+#include "communicator/impl.hpp"
+
+namespace rondo {
+
+/// One rank's part of creation; blocks until all ranks have done theirs. `view` is this machine, without ranks;
+/// `ranks_here` how many ranks this process creates. Defaults the environment sets (config()) are already in `options`.
+Result<CommunicatorParts> join(Bootstrap& bootstrap, std::uint32_t rank, std::uint32_t size, const CommunicatorOptions& options,
+                                     Topology view, std::uint32_t ranks_here);
+
+}  // namespace rondo

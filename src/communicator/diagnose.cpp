@@ -1,0 +1,127 @@
+// Why a wait doesn't end: disagreement, a lost peer, an abort. Looked at only after the spin budget.
+#include "communicator/impl.hpp"
+
+namespace rondo {
+namespace {
+
+/// A consistent copy of a peer's record, or nothing while it is being written.
+struct SeenRecord {
+  std::uint64_t sequence = 0;
+  CallIdentity identity;
+  std::uint64_t digest = 0;
+};
+
+SeenRecord read_record(const CallRecord& record) {
+  SeenRecord seen;
+  // pairs with Run::enter(): the writer zeroes sequence, releases the fields, then sequence; so a field of another
+  // call shows in the second look at sequence
+  const std::uint64_t before = record.sequence.load(std::memory_order_acquire);
+  seen.identity.count = record.count.load(std::memory_order_acquire);
+  seen.identity.plan_hash = record.plan_hash.load(std::memory_order_acquire);
+  const std::uint64_t what = record.what.load(std::memory_order_acquire);
+  seen.identity.collective = static_cast<Collective>(what & 0xff);
+  seen.identity.type = static_cast<DataType>(what >> 8 & 0xff);
+  seen.identity.op = static_cast<ReduceOp>(what >> 16 & 0xff);
+  seen.identity.root = static_cast<std::uint32_t>(record.root.load(std::memory_order_acquire));
+  seen.digest = record.digest.load(std::memory_order_acquire);
+  if (record.sequence.load(std::memory_order_relaxed) == before) seen.sequence = before;
+  return seen;
+}
+
+}  // namespace
+
+std::optional<Error> Communicator::Impl::diagnose(Channel& channel, const Operation& operation) const {
+  if (aborted_.load(std::memory_order_acquire)) return Error{Errc::aborted, "abort() was called", 0, "rank " + std::to_string(rank())};
+  if (auto error = find_mismatch(channel)) return error;
+  return find_lost_peer(channel, operation);
+}
+
+/// Compares this rank's calls with what the peers say they are in: the current one and the one before (a rank that left a
+/// mismatched call early finds out in its next one).
+std::optional<Error> Communicator::Impl::find_mismatch(const Channel& channel) const {
+  const Context& context = channel.context;
+  for (std::uint64_t parity = 0; parity < 2; ++parity) {
+    const SeenRecord own = read_record(context.record(context.rank(), parity));
+    if (own.sequence == 0) continue;
+    for (std::uint32_t member = 0; member < context.size(); ++member) {
+      if (member == context.rank() || !context.mapped(member)) continue;
+      const SeenRecord theirs = read_record(context.record(member, parity));
+      if (theirs.sequence != own.sequence || theirs.digest == own.digest) continue;
+      std::string why = describe(own.identity) == describe(theirs.identity) ? " (with different plans)" : "";
+      return Error{Errc::mismatch,
+                   "ranks disagree in call #" + std::to_string(own.sequence) + ": rank " + std::to_string(rank()) +
+                       " called " + describe(own.identity) + ", rank " + std::to_string(context.member(member)) +
+                       " called " + describe(theirs.identity) + why,
+                   0, "rank " + std::to_string(rank())};
+    }
+  }
+  return std::nullopt;
+}
+
+/// A flag with another history: the records say who called what, unless the disagreement is older than they are.
+Error Communicator::Impl::explain_mismatch(const Channel& channel, const Operation& operation) const {
+  if (auto found = find_mismatch(channel)) return *found;
+  return Error{Errc::mismatch,
+               "ranks disagree: rank " + std::to_string(rank()) + " is in call #" + std::to_string(operation.run.call()) + ", " +
+                   describe(operation.prepared->identity) + "; " + who(channel, operation.run.disagreeing_rank()) +
+                   " made another call here or earlier",
+               0, "rank " + std::to_string(rank())};
+}
+
+/// A peer that can't finish this call any more: it left, failed or died before its `done` word reached it.
+std::optional<Error> Communicator::Impl::find_lost_peer(const Channel& channel, const Operation& operation) const {
+  const Context& context = channel.context;
+  for (std::uint32_t member = 0; member < context.size(); ++member) {
+    if (member == context.rank()) continue;
+    const bool gone = parts_.transport->gone(context.member(member));
+    const std::string call = describe(operation.prepared->identity) + " (#" + std::to_string(operation.run.call()) + ")";
+    const std::string where = "rank " + std::to_string(rank());
+    if (!context.mapped(member)) {
+      // whoever has gone may have done its part: only a wait for it can't end
+      if (gone && operation.run.waits_for(member)) return Error{Errc::peer_failed, who(channel, member) + " died or left during " + call, 0, where};
+      continue;
+    }
+    // pairs with fail(), the destructor and the watcher: what they say comes after the peer's last words
+    // The main context's word: it is there even when the peer never made this pair's.
+    const StatusLine& peer_status = main_->context.status(context.member(member));
+    const auto state = static_cast<MemberState>(peer_status.state.load(std::memory_order_acquire));
+    const bool finished = context.status(member).done.load(std::memory_order_acquire) >= operation.run.call();
+    if (state == MemberState::aborted) return Error{Errc::aborted, who(channel, member) + " called abort()", 0, where};
+    if (state == MemberState::failed) {
+      if (auto mismatch = find_mismatch(channel)) return mismatch;
+      return Error{Errc::peer_failed, who(channel, member) + " failed; its own message says why. This rank was in " + call, 0, where};
+    }
+    if (finished) continue;
+    if (state == MemberState::left) return Error{Errc::peer_failed, who(channel, member) + " left the communicator before " + call, 0, where};
+    if (gone) return Error{Errc::peer_failed, who(channel, member) + " died during or before " + call, 0, where};
+  }
+  return std::nullopt;
+}
+
+std::string Communicator::Impl::who(const Channel& channel, std::uint32_t member) const {
+  const std::uint32_t peer = channel.context.member(member);
+  return "rank " + std::to_string(peer) + " (" + parts_.peers[peer] + ")";
+}
+
+/// The rank this one waits for, and where that rank is.
+std::string Communicator::Impl::slowest(const Channel& channel, const Operation& operation) const {
+  const Context& context = channel.context;
+  std::string text;
+  for (std::uint32_t member = 0; member < context.size(); ++member) {
+    if (member == context.rank() || !context.mapped(member)) continue;
+    const SeenRecord record = read_record(context.record(member, operation.run.call() & 1));
+    if (record.sequence == operation.run.call()) continue;
+    text += (text.empty() ? "" : ", ") + who(channel, member);
+  }
+  if (!text.empty()) return text + " has not entered it";
+  const ExecStep* step = operation.run.blocked_step();
+  if (step == nullptr) return "all ranks are in it";
+  const std::uint32_t lane = step->source_step >> 16;
+  const std::uint32_t index = step->source_step & 0xffff;
+  std::string waiting = "this rank is at lane " + std::to_string(lane) + ", step " + std::to_string(index) + " of its plan, piece " +
+                        std::to_string(operation.run.blocked_piece());
+  if (step->op == ExecOp::wait) waiting += ", waiting for " + who(channel, step->rank);
+  return waiting;
+}
+
+}  // namespace rondo

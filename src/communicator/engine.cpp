@@ -1,0 +1,367 @@
+// Running calls: the caller, waiters and the progress thread all turn the same crank.
+#include <algorithm>
+#include <cstring>
+
+#include "base/clock.hpp"
+#include "base/log.hpp"
+#include "communicator/impl.hpp"
+
+namespace rondo {
+namespace {
+
+constexpr std::size_t most_prepared = 1024;
+constexpr std::int64_t check_interval_ns = 50'000;
+constexpr std::int64_t slow_warning_ns = 5'000'000'000;
+constexpr std::int64_t idle_poll_ns = 100'000;
+
+// The calls a thread has collected since group_begin. A group belongs to a thread, hence thread-local; it holds one communicator's calls.
+struct Group {
+  std::uint32_t depth = 0;
+  std::vector<std::shared_ptr<Operation>> operations;
+};
+thread_local Group group;
+// Whose group is open on this thread: apart from the rest, since every call reads it and it needs no constructor.
+constinit thread_local const void* group_owner = nullptr;
+
+Task task_of(const Call& call) { return Task{key_of(call), Binding{call.input, call.output, call.scale}}; }
+
+}  // namespace
+
+Result<void> Communicator::Impl::run(const Call& call) {
+  if (group_owner == this) {
+    group_call(*main_, task_of(call));
+    return {};
+  }
+  return run_channel(*main_, task_of(call));
+}
+
+Result<void> Communicator::Impl::run_pair(const Task& task, std::uint32_t from, std::uint32_t to) {
+  token_.acquire();
+  auto channel = pair_channel(from, to);
+  token_.release();
+  if (!channel) return channel.error();
+  if (group_owner == this) {
+    group_call(**channel, task);
+    return {};
+  }
+  return run_channel(**channel, task);
+}
+
+/// A call on the caller's thread. The one that repeats allocates nothing, reads no clock and takes one uncontended exchange.
+Result<void> Communicator::Impl::run_channel(Channel& channel, const Task& task) {
+  if (born_in_ != fork_generation()) [[unlikely]] return forked_error();
+  token_.acquire();
+  Operation& operation = channel.sync;
+  operation.task = task;
+  operation.prepared = channel.cache.repeated(task.key);
+  const bool repeats = operation.prepared != nullptr && channel.queue.empty() && operation.prepared->rule.accepts(task.binding.input, task.binding.output) &&
+                       !broken_.load(std::memory_order_relaxed);
+  if (repeats) [[likely]] return run_prepared(channel, operation);
+  if (!channel.queue.empty()) {  // started calls come first
+    auto started = std::make_shared<Operation>();
+    started->task = task;
+    enqueue(channel, started);
+    token_.release();
+    return wait(Work::State{nullptr, {started}, std::nullopt}, 0);
+  }
+  if (auto error = prepare(channel, operation)) {
+    token_.release();
+    return *error;
+  }
+  return run_prepared(channel, operation);
+}
+
+/// Needs the token, gives it back.
+Result<void> Communicator::Impl::run_prepared(Channel& channel, Operation& operation) {
+  operation.started_ns = 0;
+  begin(channel, operation);
+  if (operation.run.advance(policy_.spins) == Progress::done) [[likely]] {
+    recorder_.at(operation.record_index).state = FlightRecorder::State::done;
+    token_.release();
+    return {};
+  }
+  Result<void> result = finish_slowly(channel, operation);
+  token_.release();
+  return result;
+}
+
+Result<void> Communicator::Impl::finish_slowly(Channel& channel, Operation& operation) {
+  for (;;) {
+    const Progress progress = operation.run.advance(policy_.spins);
+    if (progress == Progress::done) break;
+    if (auto error = look_around(channel, operation, progress)) {
+      fail(*error);
+      record_end(operation, FlightRecorder::State::failed);
+      return broken_error();
+    }
+    const std::int64_t waited = now_ns() - operation.started_ns;
+    if (pending_.load(std::memory_order_relaxed) != 0) {
+      // Other channels may hold what a peer of this call waits for.
+      token_.release();
+      wait_a_turn(policy_, std::max(waited, policy_.yield_after_ns));
+      token_.acquire();
+      pump_all();
+    } else {
+      wait_a_turn(policy_, waited);
+    }
+  }
+  record_end(operation, FlightRecorder::State::done);
+  return {};
+}
+
+std::optional<Error> Communicator::Impl::prepare(Channel& channel, Operation& operation) {
+  if (broken_.load(std::memory_order_acquire)) return broken_error();
+  if (channel.cache.size() >= most_prepared && pending_.load(std::memory_order_relaxed) == 0) channel.cache.clear();
+  operation.prepared = channel.cache.repeated(operation.task.key);
+  if (operation.prepared == nullptr) {
+    if (auto error = wrong_key(operation.task.key)) return error;
+    auto prepared = channel.cache.find(operation.task.key);
+    if (!prepared) return prepared.error();
+    operation.prepared = *prepared;
+  }
+  if (!operation.prepared->rule.accepts(operation.task.binding.input, operation.task.binding.output))
+    return wrong_pointers(*operation.prepared, operation.task.binding);
+  const Executable& executable = operation.prepared->executable;
+  if (!channel.staging_committed && executable.slot_stride != 0 && !executable.inlined)
+    if (auto committed = commit_staging(channel); !committed) return committed.error();
+  return std::nullopt;
+}
+
+Result<void> Communicator::Impl::commit_staging(Channel& channel) {
+  const std::uint64_t bytes = channel.context.layout().half_bytes * 2;
+  if (auto committed = parts_.transport->commit(channel.staging_offset, bytes); !committed) return committed;
+  channel.staging_committed = true;
+  return {};
+}
+
+void Communicator::Impl::begin(Channel& channel, Operation& operation) {
+  const PreparedPlan& prepared = *operation.prepared;
+  operation.record_index = recorder_.next();
+  FlightRecorder::Entry& entry = recorder_.at(operation.record_index);
+  entry.call = channel.context.call + 1;
+  entry.identity = prepared.identity;
+  entry.algorithm = prepared.name;
+  entry.peer = &channel == main_.get() ? 0 : channel.context.member(1 - channel.context.rank()) + 1;
+  entry.state = FlightRecorder::State::running;
+  entry.slow_ns = 0;
+  operation.begun = true;
+  operation.warned = false;
+  operation.run.begin(channel.context, prepared.executable, prepared.identity, prepared.digest, operation.task.binding);
+}
+
+void Communicator::Impl::record_end(Operation& operation, FlightRecorder::State state) {
+  FlightRecorder::Entry& entry = recorder_.at(operation.record_index);
+  entry.state = state;
+  if (operation.started_ns != 0) entry.slow_ns = now_ns() - operation.started_ns;
+}
+
+/// What a slow wait does besides waiting: at a bounded rate it looks for reasons why it may never end.
+std::optional<Error> Communicator::Impl::look_around(Channel& channel, Operation& operation, Progress progress) {
+  if (progress == Progress::mismatch) return explain_mismatch(channel, operation);
+  const std::int64_t now = now_ns();
+  if (operation.started_ns == 0) {
+    operation.started_ns = now;
+    operation.next_check_ns = now;
+  }
+  if (now < operation.next_check_ns) return std::nullopt;
+  operation.next_check_ns = now + check_interval_ns;
+  if (auto error = diagnose(channel, operation)) return error;
+  const std::int64_t waited = now - operation.started_ns;
+  if (waited > parts_.options.timeout.count())
+    return Error{Errc::deadline_exceeded, describe(operation.prepared->identity) + " (#" + std::to_string(operation.run.call()) + ") did not end within " +
+                                              std::to_string(parts_.options.timeout.count() / 1'000'000) + " ms: " + slowest(channel, operation), 0,
+                 "rank " + std::to_string(rank())};
+  if (waited > slow_warning_ns && !operation.warned) {
+    operation.warned = true;
+    log_warn("rank " + std::to_string(rank()) + ": " + describe(operation.prepared->identity) + " (#" + std::to_string(operation.run.call()) +
+             ") has waited for 5 s: " + slowest(channel, operation));
+  }
+  return std::nullopt;
+}
+
+Work Communicator::Impl::start(const Call& call) { return start_on(Result<Channel*>(main_.get()), task_of(call)); }
+
+Work Communicator::Impl::start_pair(const Task& task, std::uint32_t from, std::uint32_t to) {
+  token_.acquire();
+  auto channel = pair_channel(from, to);
+  token_.release();
+  return start_on(channel, task);
+}
+
+Work Communicator::Impl::start_on(const Result<Channel*>& channel, const Task& task) {
+  if (born_in_ != fork_generation()) return failed_work(forked_error());
+  if (!channel) return failed_work(channel.error());
+  auto state = std::make_shared<Work::State>();
+  state->owner = shared_from_this();
+  auto operation = std::make_shared<Operation>();
+  operation->task = task;
+  state->operations.push_back(operation);
+  const TokenGuard guard(token_);
+  enqueue(**channel, operation);
+  return Work(state);
+}
+
+Work Communicator::Impl::failed_work(Error error) {
+  auto state = std::make_shared<Work::State>();
+  state->owner = shared_from_this();
+  state->error = std::move(error);
+  return Work(state);
+}
+
+void Communicator::Impl::group_call(Channel& channel, const Task& task) {
+  auto operation = std::make_shared<Operation>();
+  operation->task = task;
+  const TokenGuard guard(token_);
+  enqueue(channel, operation);
+}
+
+void Communicator::Impl::enqueue(Channel& channel, const std::shared_ptr<Operation>& operation) {
+  channel.queue.push_back(operation);
+  pending_.fetch_add(1, std::memory_order_relaxed);
+  if (group_owner == this) {
+    group.operations.push_back(operation);
+    return;  // group_end runs them
+  }
+  const std::lock_guard lock(progress_mutex_);
+  if (!progress_thread_.joinable()) progress_thread_ = std::thread([this] { progress_loop(); });
+  progress_wake_.notify_one();
+}
+
+/// Advances the first operations of a channel. True when something ended.
+bool Communicator::Impl::pump(Channel& channel) {
+  bool moved = false;
+  while (!channel.queue.empty()) {
+    const std::shared_ptr<Operation> operation = channel.queue.front();
+    std::optional<Error> error;
+    if (!operation->begun) {
+      error = prepare(channel, *operation);
+      if (!error) begin(channel, *operation);
+    }
+    if (!error) {
+      const Progress progress = operation->run.advance(1);
+      if (progress != Progress::done) {
+        auto found = look_around(channel, *operation, progress);
+        if (!found) return moved;
+        fail(*found);
+        error = broken_error();
+      }
+    }
+    if (operation->begun) record_end(*operation, error ? FlightRecorder::State::failed : FlightRecorder::State::done);
+    operation->error = std::move(error);
+    channel.queue.pop_front();
+    pending_.fetch_sub(1, std::memory_order_relaxed);
+    operation->done.store(true, std::memory_order_release);
+    moved = true;
+  }
+  return moved;
+}
+
+bool Communicator::Impl::pump_all() {
+  bool moved = pump(*main_);
+  for (auto& [pair, channel] : pairs_) moved |= pump(*channel);
+  return moved;
+}
+
+/// Waits for a work's operations, helping. `deadline_ns` 0: as long as the operations' own deadlines allow.
+Result<void> Communicator::Impl::wait(const Work::State& work, std::int64_t deadline_ns) {
+  const auto all_done = [&] {
+    return std::all_of(work.operations.begin(), work.operations.end(), [](const auto& operation) { return operation->done.load(std::memory_order_acquire); });
+  };
+  std::int64_t slow_since = 0;
+  for (std::uint64_t turn = 0; !all_done(); ++turn) {
+    if (token_.try_acquire()) {
+      pump_all();
+      token_.release();
+      if (turn < policy_.spins) continue;
+    }
+    const std::int64_t now = now_ns();
+    if (slow_since == 0) slow_since = now;
+    if (deadline_ns != 0 && now > deadline_ns) return Error{Errc::deadline_exceeded, "the call is still running", 0, "wait"};
+    wait_a_turn(policy_, now - slow_since);
+  }
+  for (const auto& operation : work.operations)
+    if (operation->error) return *operation->error;
+  return {};
+}
+
+void Communicator::Impl::progress_loop() {
+  pthread_setname_np(pthread_self(), "rondo-progress");
+  std::int64_t idle_since = now_ns();
+  for (;;) {
+    {
+      std::unique_lock lock(progress_mutex_);
+      progress_wake_.wait(lock, [this] { return stopping_ || pending_.load(std::memory_order_relaxed) != 0; });
+      if (stopping_) return;
+    }
+    bool moved = false;
+    if (token_.try_acquire()) {
+      moved = pump_all();
+      token_.release();
+    }
+    const std::int64_t now = now_ns();
+    if (moved) idle_since = now;
+    // A caller that waits turns the crank itself; this thread is for those that compute meanwhile.
+    if (now - idle_since < idle_poll_ns) sched_yield();
+    else wait_a_turn(policy_, std::max(policy_.yield_after_ns, now - idle_since));
+  }
+}
+
+/// The communicator is over: peers are told, everything queued gets the same error.
+void Communicator::Impl::fail(const Error& error) {
+  {
+    const std::lock_guard lock(cause_mutex_);
+    if (cause_) return;
+    cause_ = error;
+    if (cause_->where.empty()) cause_->where = "rank " + std::to_string(rank());
+  }
+  broken_.store(true, std::memory_order_release);
+  const MemberState state = error.code == Errc::aborted ? MemberState::aborted : MemberState::failed;
+  // pairs with find_lost_peer(): acquire of state sees the records that explain it
+  main_->context.status(rank()).state.store(static_cast<std::uint64_t>(state), std::memory_order_release);
+  log_error("rank " + std::to_string(rank()) + ": " + to_string(error) + "\nlast operations:\n" + recorder_.print());
+}
+
+Error Communicator::Impl::forked_error() const {
+  return Error{Errc::invalid_argument,
+               "this process was forked after the communicator was made; a child must make its own", 0,
+               "rank " + std::to_string(rank())};
+}
+
+Error Communicator::Impl::broken_error() {
+  const std::lock_guard lock(cause_mutex_);
+  return *cause_;
+}
+
+void Communicator::Impl::group_begin() {
+  if (group.depth++ == 0) {
+    group_owner = this;
+    group.operations.clear();
+  }
+}
+
+Result<void> Communicator::Impl::group_end() {
+  if (group_owner != this) return Error{Errc::invalid_argument, "group_end without group_begin on this thread and communicator", 0, "group"};
+  if (--group.depth != 0) return {};
+  const Work::State all{nullptr, std::move(group.operations), std::nullopt};
+  group_owner = nullptr;
+  group.operations.clear();
+  return wait(all, 0);
+}
+
+void Communicator::Impl::abort() {
+  aborted_.store(true, std::memory_order_release);  // pairs with diagnose(): read by whoever waits
+  const auto aborted = static_cast<std::uint64_t>(MemberState::aborted);
+  main_->context.status(rank()).state.store(aborted, std::memory_order_release);
+  {
+    const std::lock_guard lock(cause_mutex_);
+    if (!cause_) cause_ = Error{Errc::aborted, "abort() was called", 0, "rank " + std::to_string(rank())};
+  }
+  broken_.store(true, std::memory_order_release);
+}
+
+std::string Communicator::Impl::flight_record() {
+  const TokenGuard guard(token_);
+  return recorder_.print();
+}
+
+}  // namespace rondo

@@ -1,0 +1,44 @@
+#include "communicator/flight_recorder.hpp"
+
+#include <algorithm>
+
+namespace rondo {
+namespace {
+
+const char* name_of(FlightRecorder::State state) {
+  switch (state) {
+    case FlightRecorder::State::queued: return "queued";
+    case FlightRecorder::State::running: return "running";
+    case FlightRecorder::State::done: return "done";
+    case FlightRecorder::State::failed: return "failed";
+  }
+  return "?";
+}
+
+}  // namespace
+
+std::string describe(const CallIdentity& identity) {
+  std::string text{to_string(identity.collective)};
+  if (identity.collective == Collective::barrier) return text;
+  text += " of " + std::to_string(identity.count) + " " + std::string(to_string(identity.type));
+  if (is_reduction(identity.collective)) text += " (" + std::string(to_string(identity.op)) + ")";
+  if (identity.collective == Collective::broadcast) text += " from rank " + std::to_string(identity.root);
+  if (identity.collective == Collective::reduce) text += " to rank " + std::to_string(identity.root);
+  return text;
+}
+
+std::string FlightRecorder::print() const {
+  std::string lines;
+  const std::uint64_t first = written_ > entries_.size() ? written_ - entries_.size() : 0;
+  for (std::uint64_t i = first; i < written_; ++i) {
+    const Entry& entry = entries_[i % entries_.size()];
+    lines += "#" + std::to_string(entry.call) + " " + describe(entry.identity);
+    if (entry.peer != 0) lines += " with rank " + std::to_string(entry.peer - 1);
+    lines += " by " + std::string(entry.algorithm.data()) + ": " + name_of(entry.state);
+    if (entry.slow_ns != 0) lines += " (waited " + std::to_string(entry.slow_ns / 1000) + " us)";
+    lines += "\n";
+  }
+  return lines;
+}
+
+}  // namespace rondo

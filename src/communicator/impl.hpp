@@ -1,0 +1,131 @@
+// The communicator's inside. What belongs to one idea is in a file of its own: check.cpp (arguments), create.cpp (bootstrap),
+// engine.cpp (running), diagnose.cpp (why a wait doesn't end), adopt.cpp (plans brought along).
+#pragma once
+
+#include <condition_variable>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "base/fork_guard.hpp"
+#include "communicator/flight_recorder.hpp"
+#include "communicator/operation.hpp"
+#include "communicator/staging_budget.hpp"
+#include "communicator/token.hpp"
+#include "communicator/waiting.hpp"
+#include "rondo/communicator.hpp"
+#include "rondo/transport.hpp"
+
+namespace rondo {
+
+/// What creation hands over.
+struct CommunicatorParts {
+  std::uint32_t rank = 0;
+  std::uint32_t size = 1;
+  CommunicatorOptions options;
+  Topology topology;
+  std::vector<std::string> peers;           ///< "process 4711 on host" by rank: for messages
+  std::unique_ptr<Transport> transport;
+  StagingShare share;
+  ContextLayout layout;
+  ContextLayout pair_layout;
+  bool oversubscribed = false;
+  double probed_latency_ns = 0;     ///< of a flag from rank to rank; 0: not known
+};
+
+struct FreeArea {
+  void operator()(std::byte* area) const { std::free(area); }
+};
+
+struct Work::State {
+  std::shared_ptr<Communicator::Impl> owner;  // a Work may outlive the communicator's handle
+  std::vector<std::shared_ptr<Operation>> operations;
+  std::optional<Error> error;                 ///< of a call that never started
+};
+
+class Communicator::Impl : public std::enable_shared_from_this<Communicator::Impl> {
+ public:
+  explicit Impl(CommunicatorParts parts);
+  ~Impl();
+
+  std::uint32_t rank() const { return parts_.rank; }
+  std::uint32_t size() const { return parts_.size; }
+  const Topology& topology() const { return parts_.topology; }
+
+  Result<void> run(const Call& call);
+  Work start(const Call& call);
+  Result<void> run_pair(const Task& task, std::uint32_t from, std::uint32_t to);
+  Work start_pair(const Task& task, std::uint32_t from, std::uint32_t to);
+  Work failed_work(Error error);
+  Result<void> wait(const Work::State& work, std::int64_t deadline_ns);
+
+  void group_begin();
+  Result<void> group_end();
+  Result<void> use_plan(const Plan& plan, bool unverified);
+  Result<Plan> plan_for(const Call& call) const;
+  void abort();
+  std::string flight_record();
+
+  /// check.cpp: a message to or from a peer as a task, or what is wrong with it.
+  Result<Task> pair_task(const void* input, void* output, std::uint64_t count, DataType type, std::uint32_t peer) const;
+
+ private:
+  // engine.cpp; all but run_channel need the token
+  Result<void> run_channel(Channel& channel, const Task& task);
+  Result<void> run_prepared(Channel& channel, Operation& operation);
+  Result<void> finish_slowly(Channel& channel, Operation& operation);
+  std::optional<Error> prepare(Channel& channel, Operation& operation);
+  Result<void> commit_staging(Channel& channel);
+  void begin(Channel& channel, Operation& operation);
+  void record_end(Operation& operation, FlightRecorder::State state);
+  bool pump(Channel& channel);
+  bool pump_all();
+  Work start_on(const Result<Channel*>& channel, const Task& task);
+  void group_call(Channel& channel, const Task& task);
+  void enqueue(Channel& channel, const std::shared_ptr<Operation>& operation);
+  std::optional<Error> look_around(Channel& channel, Operation& operation, Progress progress);
+  void fail(const Error& error);
+  void progress_loop();
+  Result<Channel*> pair_channel(std::uint32_t from, std::uint32_t to);
+  Result<void> adopt_plan(Channel& channel, const Plan& plan, bool unverified);  // adopt.cpp
+  Error broken_error();
+  Error forked_error() const;
+
+  // check.cpp
+  std::optional<Error> wrong_key(const PlanKey& key) const;
+  Error wrong_pointers(const PreparedPlan& prepared, const Binding& binding) const;
+
+  // diagnose.cpp
+  std::optional<Error> diagnose(Channel& channel, const Operation& operation) const;
+  std::optional<Error> find_mismatch(const Channel& channel) const;
+  Error explain_mismatch(const Channel& channel, const Operation& operation) const;
+  std::optional<Error> find_lost_peer(const Channel& channel, const Operation& operation) const;
+  std::string who(const Channel& channel, std::uint32_t member) const;
+  std::string slowest(const Channel& channel, const Operation& operation) const;
+
+  CommunicatorParts parts_;
+  const std::uint64_t born_in_ = fork_generation();  ///< a forked child must not use its parent's communicator
+  WaitPolicy policy_;
+  /// Own control words and staging where links are messages.
+  std::unique_ptr<std::byte, FreeArea> local_area_;
+  std::unique_ptr<Channel> main_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::unique_ptr<Channel>> pairs_;
+  Token token_;
+  FlightRecorder recorder_;
+
+  std::atomic<bool> broken_{false};
+  std::atomic<bool> aborted_{false};
+  std::optional<Error> cause_;         ///< of broken_; guarded by cause_mutex_
+  std::mutex cause_mutex_;
+
+  std::atomic<std::uint32_t> pending_{0};  ///< queued operations
+  std::mutex progress_mutex_;
+  std::condition_variable progress_wake_;
+  std::thread progress_thread_;
+  bool stopping_ = false;
+};
+
+}  // namespace rondo

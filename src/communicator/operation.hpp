@@ -1,0 +1,54 @@
+// One call in flight, from its arguments to its result.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+
+#include "communicator/plan_cache.hpp"
+#include "executor/run.hpp"
+#include "rondo/communicator.hpp"
+
+namespace rondo {
+
+/// What a checked call runs as.
+struct Task {
+  PlanKey key;
+  Binding binding;
+};
+
+/// The part of a call that chooses its plan. Fields that mean nothing to the collective don't count.
+inline PlanKey key_of(const Call& call) {
+  const bool reduces = is_reduction(call.collective);
+  if (call.collective == Collective::barrier) return PlanKey{};
+  const bool rooted = call.collective == Collective::broadcast || call.collective == Collective::reduce;
+  return PlanKey{call.count, rooted ? call.root : 0, call.collective, call.type, reduces ? call.op : ReduceOp::sum};
+}
+
+struct Operation {
+  Task task;
+  const PreparedPlan* prepared = nullptr;
+  Run run;
+  bool begun = false;
+  bool warned = false;             ///< that it is slow
+  std::int64_t started_ns = 0;     ///< 0 until its first wait outlasted the spins
+  std::int64_t next_check_ns = 0;
+  std::uint32_t record_index = 0;  ///< of the flight recorder
+  std::optional<Error> error;
+  std::atomic<bool> done{false};   ///< release; publishes error
+};
+
+/// A context with the plans and the queue of its calls: they run one after another, in order.
+struct Channel {
+  Channel(Context the_context, PlanSource source) : context(std::move(the_context)), cache(std::move(source)) {}
+  Context context;
+  PlanCache cache;
+  std::deque<std::shared_ptr<Operation>> queue;  // shared with the Works that wait for them
+  Operation sync;                                ///< the operation of run(): nothing is allocated for it
+  std::uint64_t staging_offset = 0;              ///< in the own segment
+  bool staging_committed = false;
+};
+
+}  // namespace rondo

@@ -1,0 +1,101 @@
+#include "communicator/plan_cache.hpp"
+
+namespace rondo {
+namespace {
+
+std::uint64_t mix(std::uint64_t hash, std::uint64_t word) { return (hash ^ word) * 0x9e3779b97f4a7c15u ^ (hash >> 31); }
+
+/// Planned plans are generated from their headers, so the header is their identity.
+std::uint64_t header_hash(const PlanHeader& header) {
+  std::uint64_t hash = std::hash<std::string>{}(header.algorithm);
+  for (const std::uint64_t word : {std::uint64_t{static_cast<std::uint8_t>(header.collective)}, std::uint64_t{static_cast<std::uint8_t>(header.protocol)},
+                                   std::uint64_t{header.ranks}, std::uint64_t{header.root}, std::uint64_t{header.chunks_per_block},
+                                   std::uint64_t{header.scratch_chunks}, std::uint64_t{header.depth}, std::uint64_t{header.piece_bytes},
+                                   std::uint64_t{header.alignment_bytes}})
+    hash = mix(hash, word);
+  for (const std::uint32_t rank : header.order) hash = mix(hash, rank);
+  return hash;
+}
+
+}  // namespace
+
+std::size_t PlanCache::Hash::operator()(const PlanKey& key) const {
+  const std::uint64_t small = static_cast<std::uint64_t>(key.collective) | static_cast<std::uint64_t>(key.type) << 8 |
+                              static_cast<std::uint64_t>(key.op) << 16 |
+                              static_cast<std::uint64_t>(key.root) << 32;
+  return mix(mix(0, key.count), small);
+}
+
+PointerRule PlanCache::pointer_rule(const PlanKey& key, const PlanHeader& header) const {
+  const BlockCounts blocks = block_counts(key.collective, source_.ranks);
+  const std::uint64_t block_bytes = key.count * size_of(key.type);
+  PointerRule rule;
+  rule.input_bytes = block_bytes * blocks.input;
+  rule.output_bytes = block_bytes * blocks.output;
+  rule.input_shift = key.collective == Collective::all_gather ? source_.rank * block_bytes : 0;
+  rule.output_shift = key.collective == Collective::reduce_scatter ? source_.rank * block_bytes : 0;
+  rule.alignment_mask = size_of(key.type) - 1;
+  rule.reads = has_input(header, source_.rank);
+  rule.writes = has_output(header, source_.rank);
+  rule.empty = key.count == 0 || key.collective == Collective::barrier;
+  rule.out_of_place = header.out_of_place;
+  rule.in_place = header.in_place;
+  return rule;
+}
+
+Result<Plan> PlanCache::plan(const PlanKey& key) const {
+  if (const auto found = imported_.find(key.collective); found != imported_.end()) return found->second.plan;
+  const Request request{key.collective, source_.ranks, key.count, key.type, key.op, key.root, Alias::none};
+  if (!source_.algorithm.empty()) {
+    auto forced = make_plan(*source_.topology, source_.cost, source_.limits, request, source_.algorithm);
+    if (forced || forced.error().code != Errc::unsupported) return forced;
+  }
+  return make_plan(*source_.topology, source_.cost, source_.limits, request);
+}
+
+Result<const PreparedPlan*> PlanCache::find(const PlanKey& key) {
+  if (const PreparedPlan* prepared = repeated(key)) return prepared;
+  if (const auto found = prepared_.find(key); found != prepared_.end()) {
+    last_key_ = key;
+    last_ = found->second.get();
+    return last_;
+  }
+  const auto imported = imported_.find(key.collective);
+  auto planned = plan(key);
+  if (!planned) return planned.error();
+  CompileRequest request;
+  request.rank = source_.rank;
+  request.count = key.count;
+  request.type = key.type;
+  request.op = key.op;
+  request.layout = source_.layout;
+  request.stream_above_bytes = source_.stream_above_bytes;
+  request.plan_hash = imported != imported_.end() ? imported->second.hash : header_hash(planned->header);
+  request.message_links = source_.message_links;
+  auto executable = compile(imported != imported_.end() ? *planned : lower(*planned, source_.message_links), request);
+  if (!executable) return executable.error();
+
+  auto prepared = std::make_unique<PreparedPlan>();
+  prepared->executable = std::move(*executable);
+  prepared->identity = CallIdentity{key.collective, key.type, key.op, key.root, key.count, request.plan_hash};
+  prepared->digest = prepared->identity.digest();
+  prepared->rule = pointer_rule(key, planned->header);
+  planned->header.algorithm.copy(prepared->name.data(), prepared->name.size() - 1);
+  last_key_ = key;
+  last_ = prepared.get();
+  prepared_[key] = std::move(prepared);
+  return last_;
+}
+
+void PlanCache::use(Plan plan, std::uint64_t hash) {
+  const Collective collective = plan.header.collective;
+  imported_.insert_or_assign(collective, Imported{std::move(plan), hash});
+  clear();
+}
+
+void PlanCache::clear() {
+  prepared_.clear();
+  last_ = nullptr;
+}
+
+}  // namespace rondo

@@ -1,0 +1,112 @@
+// Calls → compiled plans. Keys are exact, since compiling is cheap; a hit costs one comparison for the call that repeats.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+
+#include "communicator/flight_recorder.hpp"
+#include "executor/compile.hpp"
+#include "executor/context.hpp"
+#include "rondo/planner.hpp"
+
+namespace rondo {
+
+struct PlanKey {
+  std::uint64_t count = 0;
+  std::uint32_t root = 0;
+  Collective collective = Collective::barrier;
+  DataType type = DataType::u8;
+  ReduceOp op = ReduceOp::sum;
+  bool operator==(const PlanKey&) const = default;
+};
+
+/// What the pointers of a call must be like, worked out once for a key.
+struct PointerRule {
+  std::uint64_t input_bytes = 0;
+  std::uint64_t output_bytes = 0;
+  std::uint64_t input_shift = 0;    ///< in place: input + output_shift == output + input_shift
+  std::uint64_t output_shift = 0;
+  std::uintptr_t alignment_mask = 0;
+  bool reads = true;                ///< this rank has an input
+  bool writes = true;               ///< this rank has an output
+  bool empty = false;               ///< nothing to read or write
+  bool out_of_place = true;         ///< the plan serves separate buffers
+  bool in_place = true;             ///< the plan serves overlapping ones
+
+  bool accepts(const void* input, const void* output) const {
+    if (empty) return true;
+    const auto in = reinterpret_cast<std::uintptr_t>(input);
+    const auto out = reinterpret_cast<std::uintptr_t>(output);
+    if (reads && (in == 0 || (in & alignment_mask) != 0)) return false;
+    if (writes && (out == 0 || (out & alignment_mask) != 0)) return false;
+    if (!reads || !writes) return true;
+    if (in + output_shift == out + input_shift) return in_place;
+    return out_of_place && (in + input_bytes <= out || out + output_bytes <= in);
+  }
+};
+
+/// A plan ready to run: compiled, with the identity and digest its calls carry.
+struct PreparedPlan {
+  PointerRule rule;
+  Executable executable;
+  CallIdentity identity;
+  std::uint32_t digest = 0;
+  ShortName name{};  ///< of the algorithm
+};
+
+/// What preparing depends on besides the key.
+struct PlanSource {
+  const Topology* topology = nullptr;
+  CostModel cost;
+  PlanLimits limits;
+  ContextLayout layout;
+  std::uint32_t rank = 0;
+  std::uint32_t ranks = 1;
+  std::string algorithm;      ///< forced where it can serve
+  bool message_links = false;
+  std::uint64_t stream_above_bytes = 0;  ///< outputs beyond this are written past the caches, out of place
+};
+
+class PlanCache {
+ public:
+  explicit PlanCache(PlanSource source) : source_(std::move(source)) {}
+
+  /// The prepared plan of the last call, if it had this key: what calls that repeat pay.
+  const PreparedPlan* repeated(const PlanKey& key) const { return key == last_key_ ? last_ : nullptr; }
+
+  /// The prepared plan of a call whose key makes sense; valid until clear(). Errors as make_plan and compile.
+  Result<const PreparedPlan*> find(const PlanKey& key);
+
+  /// From now on calls of this collective run `plan` (already lowered for this cache's links).
+  void use(Plan plan, std::uint64_t hash);
+
+  /// The neutral plan of a call, with the candidates.
+  Result<Plan> plan(const PlanKey& key) const;
+
+  /// Forgets prepared plans; nobody may be running one.
+  void clear();
+  std::size_t size() const { return prepared_.size(); }
+  const PlanSource& source() const { return source_; }
+
+ private:
+  struct Hash {
+    std::size_t operator()(const PlanKey& key) const;
+  };
+  struct Imported {
+    Plan plan;
+    std::uint64_t hash;
+  };
+
+  PointerRule pointer_rule(const PlanKey& key, const PlanHeader& header) const;
+
+  PlanSource source_;
+  std::unordered_map<PlanKey, std::unique_ptr<PreparedPlan>, Hash> prepared_;
+  std::map<Collective, Imported> imported_;
+  PlanKey last_key_;
+  const PreparedPlan* last_ = nullptr;
+};
+
+}  // namespace rondo

@@ -1,0 +1,47 @@
+#include "communicator/rank_info.hpp"
+
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "rondo/communicator.hpp"
+
+namespace rondo {
+
+Address pack(const RankInfo& info) {
+  const nlohmann::json json{{"rondo", version()},          {"rank", info.rank},           {"host", info.host},
+                            {"host_name", info.host_name}, {"process", info.process},     {"share_bytes", info.share_bytes},
+                            {"algorithm", info.algorithm}, {"transport", info.transport}, {"topology", write_topology_json(info.topology)}};
+  const std::string text = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  Address address;
+  address.bytes.resize(text.size());
+  std::memcpy(address.bytes.data(), text.data(), text.size());
+  return address;
+}
+
+Result<RankInfo> unpack_rank_info(const Address& address) {
+  const auto wrong = [](const std::string& why) { return Error{Errc::invalid_argument, "a rank's introduction is unusable: " + why, 0, "bootstrap"}; };
+  const auto* text = reinterpret_cast<const char*>(address.bytes.data());
+  const auto json = nlohmann::json::parse(text, text + address.bytes.size(), nullptr, false);
+  if (!json.is_object() || !json.contains("rondo") || !json["rondo"].is_number_integer()) return wrong("it is not Rondo's");
+  if (json["rondo"].get<int>() != version())
+    return wrong("it runs version " + std::to_string(json["rondo"].get<int>()) + ", this rank " + std::to_string(version()));
+  try {
+    RankInfo info;
+    info.rank = json.at("rank").get<std::uint32_t>();
+    info.host = json.at("host").get<std::string>();
+    info.host_name = json.at("host_name").get<std::string>();
+    info.process = json.at("process").get<std::int64_t>();
+    info.share_bytes = json.at("share_bytes").get<std::uint64_t>();
+    info.algorithm = json.at("algorithm").get<std::string>();
+    info.transport = json.at("transport").get<std::string>();
+    auto topology = read_topology_json(json.at("topology").get<std::string>());
+    if (!topology) return topology.error();
+    info.topology = std::move(*topology);
+    if (info.topology.ranks.size() != 1) return wrong("its topology has not exactly one rank");
+    return info;
+  } catch (const nlohmann::json::exception& exception) {
+    return wrong(exception.what());
+  }
+}
+
+}  // namespace rondo

@@ -1,0 +1,29 @@
+// What a rank tells the others about itself at bootstrap.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "rondo/result.hpp"
+#include "rondo/topology.hpp"
+#include "rondo/transport.hpp"
+
+namespace rondo {
+
+struct RankInfo {
+  std::uint32_t rank = 0;
+  std::string host;            ///< host_identity()
+  std::string host_name;
+  std::int64_t process = 0;
+  std::uint64_t share_bytes = 0;
+  std::string algorithm;       ///< forced; must be equal on all ranks
+  std::string transport;       ///< forced; must be equal on all ranks
+  Topology topology;           ///< as this rank sees its machine, with this rank in it
+};
+
+Address pack(const RankInfo& info);
+/// Errors (invalid_argument) when the bytes are another version's or make no sense.
+Result<RankInfo> unpack_rank_info(const Address& address);
+
+}  // namespace rondo

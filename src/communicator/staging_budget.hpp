@@ -1,0 +1,30 @@
+// The shared memory of one process is bounded, whatever the message sizes and the number of communicators.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "rondo/result.hpp"
+
+namespace rondo {
+
+/// A part of the process's budget, given back on destruction.
+class StagingShare {
+ public:
+  StagingShare() = default;
+  explicit StagingShare(std::uint64_t bytes) : bytes_(bytes) {}
+  StagingShare(StagingShare&& other) noexcept : bytes_(std::exchange(other.bytes_, 0)) {}
+  StagingShare& operator=(StagingShare&& other) noexcept;
+  ~StagingShare();
+  std::uint64_t bytes() const { return bytes_; }
+
+ private:
+  std::uint64_t bytes_ = 0;
+};
+
+/// Takes a share for one of `ranks_here` ranks that this process creates together: a full share while there is plenty, then a
+/// small part of what is left, never less than the least a communicator can run with.
+/// Error out_of_resources when not even that is left of `budget_bytes`. Thread-safe.
+Result<StagingShare> take_staging(std::uint64_t budget_bytes, std::uint32_t ranks_here);
+
+}  // namespace rondo

@@ -1,0 +1,23 @@
+// The one place that names concrete transports.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "communicator/rank_info.hpp"
+#include "rondo/transport.hpp"
+
+namespace rondo {
+
+struct TransportRequest {
+  std::uint32_t rank = 0;
+  std::uint32_t size = 1;
+  std::uint64_t segment_bytes = 0;
+};
+
+/// The named transport, or with an empty name the first that can serve all ranks. Errors: invalid_argument (unknown name),
+/// unsupported (with each transport's reason).
+Result<std::unique_ptr<Transport>> choose_transport(const std::string& name, const std::vector<RankInfo>& ranks, const TransportRequest& request);
+
+}  // namespace rondo

@@ -1,0 +1,36 @@
+// How a rank waits: it spins, then yields, then sleeps. With more ranks than processors it yields at once.
+#pragma once
+
+#include <sched.h>
+#include <time.h>
+
+#include <cstdint>
+
+namespace rondo {
+
+struct WaitPolicy {
+  std::uint32_t spins = 4000;            ///< looks at a flag before a wait counts as slow
+  std::int64_t yield_after_ns = 0;       ///< how long a slow wait goes on spinning
+  std::int64_t sleep_after_ns = 20'000'000;  ///< how long it yields before it sleeps
+  std::int64_t sleep_ns = 50'000;
+};
+
+inline WaitPolicy wait_policy(bool oversubscribed) {
+  WaitPolicy policy;
+  if (oversubscribed) policy.spins = 1;
+  else policy.yield_after_ns = 1'000'000;
+  return policy;
+}
+
+/// One turn of waiting, `waited_ns` after the wait became slow.
+inline void wait_a_turn(const WaitPolicy& policy, std::int64_t waited_ns) {
+  if (waited_ns < policy.yield_after_ns) return;
+  if (waited_ns < policy.sleep_after_ns) {
+    sched_yield();
+    return;
+  }
+  const timespec pause{0, policy.sleep_ns};
+  nanosleep(&pause, nullptr);
+}
+
+}  // namespace rondo
