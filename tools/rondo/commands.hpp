@@ -1,0 +1,10 @@
+// The subcommands of `rondo`: each file of this folder adds one.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+/// Each adds its subcommand to `app`. When the subcommand ran, `status` holds the program's exit code: 0 done, 1 the answer
+/// is no (verify), 2 the input can't be used; what was wrong has been said on stderr in one line.
+void add_topo(CLI::App& app, int& status);
+void add_plan(CLI::App& app, int& status);
+void add_verify(CLI::App& app, int& status);

@@ -1,0 +1,182 @@
+// rondo plan: which plan a collective would get on a machine, its steps, and why that one.
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "commands.hpp"
+#include "rondo/planner.hpp"
+
+namespace {
+
+using namespace rondo;
+
+struct Options {
+  std::string collective;
+  std::uint32_t ranks = 0;
+  std::string bytes = "1M";
+  std::string type = "f32";
+  std::string op = "sum";
+  std::uint32_t root = 0;
+  std::uint32_t rank = 0;
+  std::string algorithm;
+  std::string topology;
+  std::string format = "text";
+  bool in_place = false;
+  bool explain = false;
+};
+
+Error wrong(const std::string& detail) {
+  return Error{Errc::invalid_argument, detail, 0, {}};
+}
+
+/// A whole number with an optional K, M or G: powers of 1024.
+Result<std::uint64_t> parse_bytes(const std::string& text) {
+  const Error refused =
+      wrong("--bytes '" + text + "': expected a whole number, with K, M or G behind it for powers of 1024");
+  std::uint64_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc()) return refused;
+  std::string suffix(rest, end);
+  if (suffix.size() > 1 && (suffix.ends_with("iB") || suffix.ends_with("B"))) suffix.resize(1);
+  static const std::string letters = "BKMG";
+  if (suffix.size() > 1) return refused;
+  const auto letter = suffix.empty() ? 0 : letters.find(static_cast<char>(suffix[0] & ~0x20));
+  if (letter == std::string::npos || number > (std::uint64_t{1} << 62 >> (10 * letter))) return refused;
+  return number << (10 * letter);
+}
+
+/// `--bytes` are those of the larger buffer, rounded down to whole elements as in rondo-bench; a request counts the
+/// elements of a block.
+Result<Request> parse_request(const Options& options) {
+  const auto collective = parse_collective(options.collective);
+  if (!collective) return collective.error();
+  const auto bytes = parse_bytes(options.bytes);
+  if (!bytes) return bytes.error();
+  const auto type = parse_data_type(options.type);
+  if (!type) return type.error();
+  const auto op = parse_reduce_op(options.op);
+  if (!op) return op.error();
+  const BlockCounts blocks = block_counts(*collective, options.ranks);
+  const std::uint64_t unit = size_of(*type) * std::max(blocks.input, blocks.output);
+  Request request{*collective, options.ranks, *bytes / unit, *type, *op, options.root, Alias::none};
+  const bool blocked = *collective == Collective::all_gather || *collective == Collective::reduce_scatter;
+  if (options.in_place) request.alias = blocked ? Alias::block : Alias::same;
+  return request;
+}
+
+/// Ranks on one machine read one another's memory; others have links.
+bool on_one_host(const Topology& topology) {
+  return std::all_of(topology.ranks.begin(), topology.ranks.end(),
+                     [&](const RankPlace& place) { return place.host == topology.ranks[0].host; });
+}
+
+std::string print_time(double ns) {
+  char text[32];
+  const char* unit = ns < 1e3 ? "ns" : ns < 1e6 ? "us" : ns < 1e9 ? "ms" : "s";
+  const double value = ns < 1e3 ? ns : ns < 1e6 ? ns / 1e3 : ns < 1e9 ? ns / 1e6 : ns / 1e9;
+  std::snprintf(text, sizeof text, "%.3g %s", value, unit);
+  return text;
+}
+
+void print_header(const Options& options, const Plan& plan) {
+  const PlanHeader& header = plan.header;
+  std::printf("%s over %u ranks, %s of %s: %s, about %s\n", options.collective.c_str(), header.ranks,
+              options.bytes.c_str(), options.type.c_str(), header.algorithm.c_str(),
+              print_time(plan.predicted_ns).c_str());
+  std::printf("protocol %s, chunks a block %u, scratch chunks %u, slots %u",
+              std::string(to_string(header.protocol)).c_str(), header.chunks_per_block, header.scratch_chunks,
+              header.depth);
+  if (header.piece_bytes != 0) std::printf(", pieces of at most %u bytes", header.piece_bytes);
+  std::printf("\n");
+  if (header.order.empty()) return;
+  std::printf("order of ranks:");
+  for (const std::uint32_t rank : header.order) std::printf(" %u", rank);
+  std::printf("\n");
+}
+
+void print_program(const Plan& plan, std::uint32_t rank) {
+  std::printf("\nrank %u, for each piece:\n", rank);
+  const Program program = plan.program(rank);
+  for (std::size_t lane = 0; lane < program.lanes.size(); ++lane) {
+    if (program.lanes.size() > 1) std::printf("  lane %zu\n", lane);
+    for (std::size_t step = 0; step < program.lanes[lane].steps.size(); ++step)
+      std::printf("  %3zu  %s\n", step, describe(program.lanes[lane].steps[step]).c_str());
+  }
+}
+
+void print_reasons(const Plan& plan, const CostModel& cost) {
+  std::vector<Candidate> candidates = plan.considered;
+  std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
+    const bool a_serves = a.note.rfind("can't serve", 0) != 0;
+    const bool b_serves = b.note.rfind("can't serve", 0) != 0;
+    return a_serves != b_serves ? a_serves : a_serves && a.predicted_ns < b.predicted_ns;
+  });
+  std::printf("\nconsidered:\n");
+  for (const Candidate& candidate : candidates) {
+    const bool serves = candidate.note.rfind("can't serve", 0) != 0;
+    std::printf("  %-20s %10s  %s\n", candidate.algorithm.c_str(),
+                serves ? print_time(candidate.predicted_ns).c_str() : "-", candidate.note.c_str());
+  }
+  std::printf("\nfigures of the cost model:\n");
+  for (const std::string& source : cost.sources) std::printf("  %s\n", source.c_str());
+}
+
+Result<void> run(const Options& options) {
+  if (options.rank >= options.ranks)
+    return wrong("--rank " + std::to_string(options.rank) + ": expected less than --ranks " +
+                 std::to_string(options.ranks));
+  const auto request = parse_request(options);
+  if (!request) return request.error();
+  auto machine = options.topology.empty() ? discover_topology() : load_topology(options.topology);
+  if (!machine) return machine.error();
+  const Topology topology = with_ranks(std::move(*machine), options.ranks);
+  const CostModel cost = cost_model(topology, options.ranks);
+  PlanLimits limits;
+  limits.mapped = on_one_host(topology);
+  const auto plan = options.algorithm.empty() ? make_plan(topology, cost, limits, *request)
+                                              : make_plan(topology, cost, limits, *request, options.algorithm);
+  if (!plan) return plan.error();
+  if (options.format == "json") {
+    std::printf("%s", write_plan(*plan).c_str());
+    return {};
+  }
+  print_header(options, *plan);
+  if (options.explain) print_reasons(*plan, cost);
+  print_program(*plan, options.rank);
+  return {};
+}
+
+int finish(const Options& options) {
+  const auto done = run(options);
+  if (done && std::fflush(stdout) == 0) return 0;
+  const std::string why = done ? "can't write to standard output" : to_string(done.error());
+  std::fprintf(stderr, "rondo plan: %s\n", why.c_str());
+  return 2;
+}
+
+}  // namespace
+
+void add_plan(CLI::App& app, int& status) {
+  auto options =
+      std::make_shared<Options>();  // CLI11 keeps references to it until the program has parsed its arguments
+  CLI::App* plan = app.add_subcommand("plan", "Show the plan that a collective gets on a machine, and why");
+  plan->add_option("OP", options->collective, "all_reduce, reduce, broadcast, reduce_scatter, all_gather, barrier, ...")
+      ->required();
+  plan->add_option("-n,--ranks", options->ranks, "How many ranks")->required()->check(CLI::Range(1u, 1'000'000u));
+  plan->add_option("-b,--bytes", options->bytes, "Size of the larger buffer; K, M and G are powers of 1024");
+  plan->add_option("--type", options->type, "Element type, e.g. f32 or bf16");
+  plan->add_option("--op", options->op, "Reduction, e.g. sum or max");
+  plan->add_option("--root", options->root, "Root of a broadcast or reduce");
+  plan->add_option("--rank", options->rank, "Whose steps to print");
+  plan->add_option("--algorithm", options->algorithm, "This algorithm instead of the cheapest");
+  plan->add_option("--topology", options->topology,
+                   "An hwloc XML file, a topology in JSON, or a synthetic string; default: this machine");
+  plan->add_option("--format", options->format, "text, or json: the whole plan")
+      ->check(CLI::IsMember({"text", "json"}));
+  plan->add_flag("--in-place", options->in_place, "Input and output share memory");
+  plan->add_flag("--explain", options->explain, "What else was considered, and the figures behind it");
+  plan->callback([options, &status] { status = finish(*options); });
+}
