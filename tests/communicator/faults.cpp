@@ -1,0 +1,351 @@
+// When things go wrong: every survivor gets an error that names the guilty rank, in time, and can go on.
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <thread>
+
+#include "support/catch.hpp"
+#include "support/ranks.hpp"
+
+namespace {
+
+using namespace rondo;
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+std::string describe_result(const Result<void>& result) { return result ? "success" : to_string(result.error()); }
+
+/// "" when the result is an error of that kind whose text contains all of `words`.
+std::string expect_error(const Result<void>& result, Errc code, const std::vector<std::string>& words) {
+  if (result) return "expected " + std::string(to_string(code)) + ", got success";
+  const std::string text = to_string(result.error());
+  if (result.error().code != code) return "expected " + std::string(to_string(code)) + ", got " + text;
+  for (const std::string& word : words)
+    if (text.find(word) == std::string::npos) return "'" + word + "' is missing in: " + text;
+  return "";
+}
+
+/// Ranks make the calls given to them (rank 0 the first, all others the second); all must raise a mismatch that names both.
+std::string mismatch(Communicator& communicator, Call first, Call others, const std::vector<std::string>& words) {
+  std::vector<char> input(1 << 20), output(1 << 20);
+  Call mine = communicator.rank() == 0 ? first : others;
+  mine.input = input.data();
+  mine.output = output.data();
+  const auto begin = Clock::now();
+  Result<void> result = communicator.run(mine);
+  // a rank that needed nobody in this call finds out in its next one
+  if (result) result = communicator.run(mine);
+  if (result) result = communicator.barrier();
+  if (seconds_since(begin) > 5) return "took " + std::to_string(seconds_since(begin)) + " s";
+  return expect_error(result, Errc::mismatch, words);
+}
+
+}  // namespace
+
+TEST_CASE("ranks that disagree on one argument all raise an error that says who called what", "[threads]") {
+  const Call base{Collective::all_reduce, nullptr, nullptr, 16, DataType::f32, ReduceOp::sum, 0, 1};
+  struct Case {
+    Call first, others;
+    std::vector<std::string> words;
+  };
+  Call count = base, type = base, op = base, large = base, collective = base, tiny_broadcast = base, root = base, small_type = base;
+  count.count = 17;
+  type.type = DataType::i32;
+  op.op = ReduceOp::max;
+  large.count = 100'000;
+  collective.collective = Collective::all_gather;
+  tiny_broadcast.collective = root.collective = Collective::broadcast;
+  root.root = 1;
+  small_type.count = 8;
+  small_type.type = DataType::f64;  // the same bytes
+  const std::vector<Case> cases{{base, count, {"16 f32", "17 f32"}},
+                                {base, type, {"16 f32", "16 i32"}},
+                                {base, op, {"(sum)", "(max)"}},
+                                {base, large, {"16 f32", "100000 f32"}},
+                                {large, base, {"16 f32", "100000 f32"}},
+                                {base, collective, {"all_reduce", "all_gather"}},
+                                {tiny_broadcast, root, {"from rank 0", "from rank 1"}},
+                                {base, small_type, {"16 f32", "8 f64"}}};
+  const auto check_all = [&](const auto& run_ranks) {
+    for (std::size_t i = 0; i < cases.size(); ++i)
+      for (const std::uint32_t ranks : {2u, 3u, 4u}) {
+        INFO("case " << i << ", " << ranks << " ranks");
+        const Case& one = cases[i];
+        CHECK(complaints(run_ranks(
+                  ranks, [&](Communicator& c) { return mismatch(c, one.first, one.others, one.words); })) == "");
+      }
+  };
+  SECTION("as threads") check_all([](std::uint32_t ranks, const RankBody& body) { return run_threads(ranks, body); });
+  SECTION("as processes") check_all([](std::uint32_t ranks, const RankBody& body) { return run_processes(ranks, body); });
+}
+
+TEST_CASE("large calls of equal bytes and different types are found out") {
+  const Call floats{Collective::all_reduce, nullptr, nullptr, 200'000, DataType::f32, ReduceOp::sum, 0, 1};
+  Call integers = floats;
+  integers.type = DataType::i32;
+  CHECK(complaints(run_processes(2, [&](Communicator& c) { return mismatch(c, floats, integers, {"200000 f32", "200000 i32"}); })) == "");
+}
+
+TEST_CASE("a killed rank gives every survivor an error that names it within a second, and a new communicator works") {
+  for (const std::uint32_t ranks : {2u, 4u}) {
+    const std::string second_job = fresh_job();
+    const auto body = [&](Communicator& communicator) -> std::string {
+      std::vector<float> values(50'000, 1);
+      for (int i = 0; i < 20; ++i)
+        if (auto done = communicator.all_reduce(values.data(), values.data(), values.size(), DataType::f32); !done) return "before: " + describe_result(done);
+      const std::uint32_t victim = communicator.size() - 1;
+      if (communicator.rank() == victim) {
+        raise(SIGKILL);
+      }
+      const auto begin = Clock::now();
+      Result<void> result;
+      while (result && seconds_since(begin) < 10) result = communicator.all_reduce(values.data(), values.data(), values.size(), DataType::f32);
+      if (seconds_since(begin) > 2) return "took " + std::to_string(seconds_since(begin)) + " s";
+      if (auto wrong = expect_error(result, Errc::peer_failed, {"rank"}); !wrong.empty()) return wrong;
+      auto fresh = Communicator::local(communicator.rank(), communicator.size() - 1, second_job);
+      if (!fresh) return "new communicator: " + to_string(fresh.error());
+      return describe_result(fresh->all_reduce(values.data(), values.data(), values.size(), DataType::f32)) == "success"
+                 ? ""
+                 : "the new communicator doesn't work";
+    };
+    auto answers = run_processes(ranks, body);
+    CHECK(answers.back() == "ended by signal 9");
+    answers.pop_back();
+    CHECK(complaints(answers) == "");
+  }
+}
+
+TEST_CASE("kill -9 at random moments under load never hangs or crashes a survivor") {
+  std::mt19937 random(20'260);
+  const std::vector<std::uint64_t> sizes{2, 400, 30'000, 600'000};
+  for (int round = 0; round < 200; ++round) {
+    const auto ranks = static_cast<std::uint32_t>(2 + random() % 3);
+    const auto delay = std::chrono::microseconds(random() % 8000);
+    const std::uint64_t size = sizes[random() % sizes.size()];
+    const auto body = [&](Communicator& communicator) -> std::string {
+      std::thread killer;
+      if (communicator.rank() == ranks - 1) killer = std::thread([&] {
+        std::this_thread::sleep_for(delay);
+        kill(getpid(), SIGKILL);
+      });
+      std::vector<float> values(size, 1);
+      const auto begin = Clock::now();
+      Result<void> result;
+      std::uint32_t calls = 0;
+      while (result && seconds_since(begin) < 20) {
+        if (++calls % 3 == 0) result = communicator.broadcast(values.data(), values.data(), size, DataType::f32, calls % ranks);
+        else result = communicator.all_reduce(values.data(), values.data(), size, DataType::f32);
+      }
+      if (killer.joinable()) killer.join();
+      if (seconds_since(begin) > 10) return "hung";
+      return expect_error(result, Errc::peer_failed, {"rank"});
+    };
+    auto answers = run_processes(ranks, body, {}, 30);
+    INFO("round " << round << ", " << ranks << " ranks, " << size << " elements");
+    REQUIRE(answers.back() == "ended by signal 9");
+    answers.pop_back();
+    REQUIRE(complaints(answers) == "");
+  }
+}
+
+TEST_CASE("a rank that leaves is named, and not before its last call is over") {
+  const auto body = [](Communicator& communicator) -> std::string {
+    float value = 1;
+    if (communicator.rank() == 0) {
+      // the others may leave while this one still reads its last result
+      if (auto done = communicator.all_reduce(&value, &value, 1, DataType::f32); !done) return describe_result(done);
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      return expect_error(communicator.all_reduce(&value, &value, 1, DataType::f32), Errc::peer_failed, {"rank 1"});
+    }
+    return describe_result(communicator.all_reduce(&value, &value, 1, DataType::f32)) == "success" ? "" : "first call failed";
+  };
+  CHECK(complaints(run_processes(2, body)) == "");
+}
+
+TEST_CASE("a rank that never comes is named when the deadline ends, and the error stays", "[threads]") {
+  CommunicatorOptions options;
+  options.timeout = std::chrono::milliseconds(300);
+  const auto body = [](Communicator& communicator) -> std::string {
+    float value = 1;
+    if (communicator.rank() == 1) {
+      std::this_thread::sleep_for(std::chrono::seconds(1));
+      return "";
+    }
+    const auto first = communicator.all_reduce(&value, &value, 1, DataType::f32);
+    if (auto wrong = expect_error(first, Errc::deadline_exceeded, {"rank 1", "has not entered"}); !wrong.empty()) return wrong;
+    return expect_error(communicator.barrier(), Errc::deadline_exceeded, {"rank 1"});
+  };
+  SECTION("as threads") CHECK(complaints(run_threads(2, body, options)) == "");
+  SECTION("as processes") CHECK(complaints(run_processes(2, body, options)) == "");
+}
+
+TEST_CASE("abort from another thread ends every wait on every rank", "[threads]") {
+  const auto body = [](Communicator& communicator) -> std::string {
+    float value = 1;
+    std::thread aborter;
+    if (communicator.rank() == 0) aborter = std::thread([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      communicator.abort();
+    });
+    const auto begin = Clock::now();
+    Result<void> result;
+    if (communicator.rank() != communicator.size() - 1) result = communicator.all_reduce(&value, &value, 1, DataType::f32);
+    else {
+      std::this_thread::sleep_for(std::chrono::milliseconds(300));
+      // what the others had sent before the abort may still make one whole call
+      for (int i = 0; result && i < 3; ++i) result = communicator.all_reduce(&value, &value, 1, DataType::f32);
+    }
+    if (aborter.joinable()) aborter.join();
+    if (seconds_since(begin) > 2) return "took too long";
+    return expect_error(result, Errc::aborted, {"abort"});
+  };
+  SECTION("as threads") CHECK(complaints(run_threads(3, body)) == "");
+  SECTION("as processes") CHECK(complaints(run_processes(3, body)) == "");
+}
+
+TEST_CASE("wrong arguments are told from the call itself and harm nothing") {
+  const auto body = [](Communicator& communicator) -> std::string {
+    std::vector<float> data(64, 1);
+    char* bytes = reinterpret_cast<char*>(data.data());
+    const std::uint64_t huge = ~std::uint64_t{0} / 2;
+    const auto bad = [&](Result<void> result, const std::string& word) { return expect_error(result, Errc::invalid_argument, {word}); };
+    const std::vector<std::string> answers{
+        bad(communicator.all_reduce(nullptr, data.data(), 4, DataType::f32), "input is null"),
+        bad(communicator.all_reduce(data.data(), nullptr, 4, DataType::f32), "output is null"),
+        bad(communicator.all_reduce(data.data(), data.data() + 2, 4, DataType::f32), "overlap"),
+        bad(communicator.all_reduce(bytes + 1, bytes + 1, 4, DataType::f32), "aligned"),
+        bad(communicator.all_reduce(data.data(), data.data(), huge, DataType::f32), "2^62"),
+        bad(communicator.all_reduce(data.data(), data.data(), 4, DataType::f32, ReduceOp::bxor), "bxor"),
+        bad(communicator.all_reduce(data.data(), data.data(), 4, static_cast<DataType>(77)), "type 77"),
+        bad(communicator.broadcast(data.data(), data.data(), 4, DataType::f32, 99), "root 99"),
+        bad(communicator.send(data.data(), 4, DataType::f32, communicator.rank()), "itself"),
+        bad(communicator.recv(data.data(), 4, DataType::f32, 99), "peer 99"),
+    };
+    for (const std::string& answer : answers)
+      if (!answer.empty()) return answer;
+    if (auto done = communicator.all_reduce(nullptr, nullptr, 0, DataType::f32); !done) return "count 0: " + describe_result(done);
+    return describe_result(communicator.all_reduce(data.data(), data.data(), 64, DataType::f32)) == "success" ? "" : "the communicator doesn't work any more";
+  };
+  CHECK(complaints(run_processes(2, body)) == "");
+}
+
+TEST_CASE("too few descriptors are an error that says how many are needed") {
+  const auto body = [](Communicator&) -> std::string {
+    rlimit limit{};
+    getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = 0;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+      (void)entry;
+      ++limit.rlim_cur;
+    }
+    setrlimit(RLIMIT_NOFILE, &limit);
+    const auto made = Communicator::in_process(2);
+    if (made) return "it worked";
+    const std::string text = to_string(made.error());
+    return text.find("descriptor") != std::string::npos ? "" : text;
+  };
+  CHECK(complaints(run_processes(1, body)) == "");
+}
+
+TEST_CASE("shared memory stays within its limit, whatever the message size and the number of communicators") {
+  const auto body = [](Communicator&) -> std::string {
+    std::vector<std::vector<Communicator>> all;
+    std::vector<float> values(1 << 20, 1);
+    for (int i = 0; i < 60; ++i) {
+      auto made = Communicator::in_process(1);
+      if (!made) return to_string(made.error());
+      all.push_back(std::move(*made));
+      if (auto done = all.back()[0].all_reduce(values.data(), values.data(), values.size(), DataType::f32); !done) return describe_result(done);
+    }
+    // what is mapped shared and really there, by the kernel's count
+    std::ifstream maps("/proc/self/smaps");
+    std::uint64_t kib = 0;
+    bool ours = false;
+    for (std::string line; std::getline(maps, line);) {
+      if (line.find("memfd:rondo") != std::string::npos) ours = true;
+      else if (ours && line.rfind("Rss:", 0) == 0) {
+        kib += std::stoull(line.substr(4));
+        ours = false;
+      }
+    }
+    if (kib == 0) return "no shared memory was found: the test looks at the wrong place";
+    return kib <= 8192 ? "" : std::to_string(kib) + " KiB of shared memory";
+  };
+  CHECK(complaints(run_processes(1, body)) == "");
+}
+
+TEST_CASE("creating and destroying communicators leaves no descriptor and no map behind", "[threads]") {
+  const auto count_entries = [](const char* folder) {
+    std::size_t count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+      (void)entry;
+      ++count;
+    }
+    return count;
+  };
+  REQUIRE(Communicator::in_process(2).has_value());  // the watcher's own descriptor comes with the first
+  const std::size_t before = count_entries("/proc/self/fd");
+  for (int i = 0; i < 50; ++i) {
+    auto made = Communicator::in_process(3);
+    REQUIRE(made.has_value());
+  }
+  CHECK(count_entries("/proc/self/fd") == before);
+}
+
+TEST_CASE("a forked child gets an error from its parent's communicator, and the parent is unharmed") {
+  const auto body = [](Communicator& communicator) -> std::string {
+    float value = 1;
+    if (auto done = communicator.all_reduce(&value, &value, 1, DataType::f32); !done) return describe_result(done);
+    const pid_t child = fork();
+    if (child == 0) {
+      const std::string wrong = expect_error(communicator.all_reduce(&value, &value, 1, DataType::f32), Errc::invalid_argument, {"forked"});
+      _exit(wrong.empty() ? 0 : 1);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    if (status != 0) return "the child got no error";
+    return describe_result(communicator.all_reduce(&value, &value, 1, DataType::f32)) == "success" ? "" : "the parent was harmed";
+  };
+  CHECK(complaints(run_processes(2, body)) == "");
+}
+
+TEST_CASE("the environment of a job is checked before anything else") {
+  unsetenv("RANK");
+  const auto made = Communicator::from_environment();
+  REQUIRE_FALSE(made.has_value());
+  CHECK(made.error().code == Errc::invalid_argument);
+  CHECK(to_string(made.error()).find("RANK") != std::string::npos);
+}
+
+TEST_CASE("ranks find one another by torchrun's environment, and a restarted generation never meets the old one") {
+  const auto job = [](int restart) {
+    return [restart](Communicator& helper) -> std::string {
+      setenv("RANK", std::to_string(helper.rank()).c_str(), 1);
+      setenv("WORLD_SIZE", "2", 1);
+      setenv("LOCAL_RANK", std::to_string(helper.rank()).c_str(), 1);
+      setenv("LOCAL_WORLD_SIZE", "2", 1);
+      setenv("MASTER_ADDR", "127.0.0.1", 1);
+      setenv("MASTER_PORT", "29511", 1);
+      setenv("TORCHELASTIC_RUN_ID", "rondo-test", 1);
+      setenv("TORCHELASTIC_RESTART_COUNT", std::to_string(restart < 0 ? static_cast<int>(helper.rank()) : restart).c_str(), 1);
+      CommunicatorOptions options;
+      options.bootstrap_timeout = std::chrono::milliseconds(restart < 0 ? 300 : 10'000);
+      auto made = Communicator::from_environment(options);
+      if (restart < 0) return made ? "different generations met" : "";
+      if (!made) return to_string(made.error());
+      float value = 1;
+      if (auto done = made->all_reduce(&value, &value, 1, DataType::f32); !done) return describe_result(done);
+      return value == 2 ? "" : "wrong sum";
+    };
+  };
+  CHECK(complaints(run_processes(2, job(0))) == "");
+  CHECK(complaints(run_processes(2, job(3))) == "");
+  CHECK(complaints(run_processes(2, job(-1))) == "");
+}

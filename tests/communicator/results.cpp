@@ -1,0 +1,173 @@
+// Every collective gives the right result, whatever the type, operation, number of ranks, count and place.
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <random>
+
+#include "benchmarks/bench/data.hpp"
+#include "support/catch.hpp"
+#include "support/ranks.hpp"
+
+namespace {
+
+using namespace rondo;
+
+struct Trial {
+  Shape shape;
+  bool in_place;
+  std::uint64_t seed;
+};
+
+std::string name_of(const Trial& trial) {
+  return std::string(to_string(trial.shape.collective)) + " of " + std::to_string(trial.shape.count) + " " + std::string(to_string(trial.shape.type)) + " " +
+         std::string(to_string(trial.shape.op)) + " root " + std::to_string(trial.shape.root) + (trial.in_place ? " in place" : " out of place");
+}
+
+/// Runs one trial on fresh exactly-sized buffers; returns what is wrong with it.
+std::string perform(Communicator& communicator, Trial trial) {
+  Shape& shape = trial.shape;
+  shape.ranks = communicator.size();
+  shape.rank = communicator.rank();
+  const BlockCounts blocks = block_counts(shape.collective, shape.ranks);
+  const std::uint64_t block = shape.count * size_of(shape.type);
+  std::vector<char> first(block * std::max(blocks.input, trial.in_place ? blocks.output : blocks.input) + 1);
+  std::vector<char> second(block * blocks.output + 1);
+  char* input = first.data();
+  char* output = trial.in_place ? first.data() : second.data();
+  if (trial.in_place && shape.collective == Collective::all_gather) input += shape.rank * block;
+  if (trial.in_place && shape.collective == Collective::reduce_scatter) output += shape.rank * block;
+  fill_input(shape, trial.seed, input);
+  Call call{shape.collective, input, output, shape.count, shape.type, shape.op, shape.root, 1};
+  // premul_sum with a factor of one must equal sum; other factors have a test of their own
+  if (auto done = communicator.run(call); !done) return name_of(trial) + ": " + to_string(done.error());
+  Shape reference = shape;
+  if (reference.op == ReduceOp::premul_sum) reference.op = ReduceOp::sum;
+  if (const std::uint64_t wrong = count_wrong(reference, trial.seed, output); wrong != 0) return name_of(trial) + ": " + std::to_string(wrong) + " wrong";
+  return "";
+}
+
+std::string all_types_and_operations(Communicator& communicator, const std::vector<std::uint64_t>& counts) {
+  std::uint64_t seed = 1;
+  for (const Collective collective : {Collective::all_reduce, Collective::reduce, Collective::broadcast, Collective::reduce_scatter, Collective::all_gather})
+    for (std::size_t type = 0; type < data_type_count; ++type)
+      for (std::size_t op = 0; op < reduce_op_count; ++op) {
+        const auto data_type = static_cast<DataType>(type);
+        const auto reduce_op = static_cast<ReduceOp>(op);
+        if (is_reduction(collective) ? !is_defined(reduce_op, data_type) : op != 0) continue;
+        for (const std::uint64_t count : counts)
+          for (const bool in_place : {false, true}) {
+            const auto root = static_cast<std::uint32_t>(seed % communicator.size());
+            const std::string wrong = perform(communicator, Trial{Shape{collective, data_type, reduce_op, 0, 0, root, count}, in_place, ++seed});
+            if (!wrong.empty()) return wrong;
+          }
+      }
+  return "";
+}
+
+/// Mixes collectives, sizes, roots and types at random: what finds faults in the reuse of slots.
+std::string soak(Communicator& communicator, std::uint32_t calls, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  for (std::uint32_t i = 0; i < calls; ++i) {
+    const Collective collectives[] = {Collective::all_reduce,     Collective::reduce,     Collective::broadcast,
+                                      Collective::reduce_scatter, Collective::all_gather, Collective::barrier};
+    Trial trial{};
+    trial.shape.collective = collectives[random() % 6];
+    trial.shape.type = static_cast<DataType>(random() % data_type_count);
+    trial.shape.op = random() % 2 == 0 ? ReduceOp::sum : ReduceOp::max;
+    trial.shape.root = static_cast<std::uint32_t>(random() % communicator.size());
+    const std::uint64_t sizes[] = {random() % 4, random() % 64, random() % 2048, random() % 2048, random() % 40'000, i % 64 == 0 ? random() % 400'000 : 7};
+    trial.shape.count = sizes[random() % 6];
+    trial.in_place = random() % 2 == 0;
+    trial.seed = random();
+    if (trial.shape.collective == Collective::barrier) {
+      if (auto done = communicator.barrier(); !done) return to_string(done.error());
+      continue;
+    }
+    if (const std::string wrong = perform(communicator, trial); !wrong.empty()) return "call " + std::to_string(i) + ", " + wrong;
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("threads as ranks get right results for every collective, type, operation, odd count and place", "[threads]") {
+  for (const std::uint32_t ranks : {1u, 2u, 3u, 4u, 7u, 8u}) {
+    INFO(ranks << " ranks");
+    CHECK(complaints(run_threads(ranks, [](Communicator& c) { return all_types_and_operations(c, {0, 1, 5, 17, 63, 257, 4099}); })) == "");
+  }
+}
+
+TEST_CASE("processes as ranks get right results for every collective, type, operation, odd count and place") {
+  for (const std::uint32_t ranks : {1u, 2u, 3u, 4u, 7u, 8u}) {
+    INFO(ranks << " ranks");
+    CHECK(complaints(run_processes(ranks, [](Communicator& c) { return all_types_and_operations(c, {0, 1, 5, 17, 63, 257, 4099}); })) == "");
+  }
+}
+
+TEST_CASE("messages of many pieces are right") {
+  const auto body = [](Communicator& communicator) -> std::string {
+    std::uint64_t seed = 99;
+    for (const Collective collective : {Collective::all_reduce, Collective::reduce, Collective::broadcast, Collective::reduce_scatter, Collective::all_gather})
+      for (const std::uint64_t count : {100'003u, 1'500'007u})
+        for (const bool in_place : {false, true}) {
+          const std::string wrong = perform(
+              communicator, Trial{Shape{collective, DataType::f32, ReduceOp::sum, 0, 0, communicator.size() - 1, count},
+                                  in_place, ++seed});
+          if (!wrong.empty()) return wrong;
+        }
+    return "";
+  };
+  for (const std::uint32_t ranks : {2u, 3u, 4u, 8u}) {
+    INFO(ranks << " ranks");
+    CHECK(complaints(run_processes(ranks, body)) == "");
+  }
+}
+
+TEST_CASE("random mixes of collectives, sizes, roots and types stay right over thousands of calls", "[threads]") {
+  SECTION("as threads") {
+    for (const std::uint32_t ranks : {2u, 3u, 4u, 8u}) {
+      INFO(ranks << " ranks");
+      CHECK(complaints(run_threads(ranks, [](Communicator& c) { return soak(c, 1000, 815); })) == "");
+    }
+  }
+  SECTION("as processes") {
+    for (const std::uint32_t ranks : {2u, 3u, 4u, 8u}) {
+      INFO(ranks << " ranks");
+      CHECK(complaints(run_processes(ranks, [](Communicator& c) { return soak(c, 5000, 4711); })) == "");
+    }
+  }
+}
+
+TEST_CASE("premul_sum multiplies each rank's input by that rank's own factor", "[threads]") {
+  const auto body = [](Communicator& communicator) -> std::string {
+    for (const std::uint64_t count : {3u, 1000u, 300'000u}) {
+      std::vector<float> values(count);
+      for (std::uint64_t i = 0; i < count; ++i) values[i] = static_cast<float>(i % 100);
+      Call call{Collective::all_reduce, values.data(), values.data(), count, DataType::f32, ReduceOp::premul_sum, 0, communicator.rank() + 1.0};
+      if (auto done = communicator.run(call); !done) return to_string(done.error());
+      const auto ranks = static_cast<float>(communicator.size());
+      for (std::uint64_t i = 0; i < count; ++i)
+        if (values[i] != static_cast<float>(i % 100) * ranks * (ranks + 1) / 2)
+          return "element " + std::to_string(i) + " of " + std::to_string(count) + " is wrong";
+    }
+    return "";
+  };
+  for (const std::uint32_t ranks : {1u, 2u, 3u, 8u}) CHECK(complaints(run_threads(ranks, body)) == "");
+}
+
+TEST_CASE("every rank ends with the same bits", "[threads]") {
+  const auto body = [](Communicator& communicator) -> std::string {
+    for (const std::uint64_t count : {2u, 700u, 50'000u, 900'000u}) {
+      Shape shape{Collective::all_reduce, DataType::f32, ReduceOp::sum, communicator.size(), communicator.rank(), 0, count};
+      std::vector<float> values(count), all(count * communicator.size());
+      fill_input(shape, count, values.data());
+      if (auto done = communicator.all_reduce(values.data(), values.data(), count, DataType::f32); !done) return to_string(done.error());
+      if (auto done = communicator.all_gather(values.data(), all.data(), count, DataType::f32); !done) return to_string(done.error());
+      for (std::uint32_t rank = 0; rank < communicator.size(); ++rank)
+        if (std::memcmp(values.data(), all.data() + rank * count, count * sizeof(float)) != 0)
+          return "rank " + std::to_string(rank) + " has other bits at count " + std::to_string(count);
+    }
+    return "";
+  };
+  for (const std::uint32_t ranks : {2u, 3u, 5u, 8u}) CHECK(complaints(run_threads(ranks, body)) == "");
+}

@@ -1,0 +1,100 @@
+// Every operation on every type, over shapes, placements and instruction sets.
+#include <string>
+
+#include "cases.hpp"
+#include "support/catch.hpp"
+
+using namespace kernel_test;
+
+namespace {
+
+constexpr std::size_t source_counts[] = {1, 2, 3, 4, 5, 8, 17};
+constexpr std::size_t element_counts[] = {0,  1,  2,   3,   7,   15,  16,   17,   31,  63,
+                                          64, 65, 127, 129, 255, 257, 1000, 4097, 8200};
+
+/// All placements that differ in the code they reach.
+std::vector<Placement> placements(bool large) {
+  std::vector<Placement> result;
+  for (const std::size_t m : {1, 2, 3})
+    for (const std::size_t offset : {0, 1})
+      for (const bool in_place : {false, true}) {
+        result.push_back({m, offset, in_place, 0});
+        if (large) result.push_back({m, offset, in_place, 7});
+        if (large && m > 1) result.push_back({m, offset, in_place, 2});
+      }
+  return result;
+}
+
+template <class Type>
+void check_all(const std::vector<TargetTable>& targets, ReduceOp op, DataType type, std::size_t n, std::size_t count,
+               std::mt19937_64& random, const Extras& extras = {}) {
+  const auto rows = random_rows<Type>(n, count, random);
+  const auto right = expected<Type>(op, rows, extras);
+  for (const auto& target : targets)
+    for (const auto& at : placements(count >= 1000)) {
+      const std::string wrong = run_case<Type>(target.table, op, type, rows, right, at, extras);
+      if (wrong.empty()) continue;
+      INFO(target.name << " " << rondo::to_string(op) << " " << rondo::to_string(type) << " n=" << n
+                       << " m=" << at.destinations << " count=" << count << " offset=" << at.offset
+                       << " in_place=" << at.in_place << " streamed=" << at.streamed << " divisor=" << extras.divisor);
+      CHECK(wrong == "");
+    }
+}
+
+}  // namespace
+
+TEST_CASE("every kernel combines sources in their order, wherever the buffers lie, on every instruction set") {
+  const auto targets = all_targets();
+  std::mt19937_64 random(1);
+  for_each_type([&](auto reference_type, DataType type) {
+    for (const ReduceOp op :
+         {ReduceOp::sum, ReduceOp::prod, ReduceOp::min, ReduceOp::max, ReduceOp::band, ReduceOp::bor, ReduceOp::bxor}) {
+      if (!rondo::is_defined(op, type)) continue;
+      for (const std::size_t n : source_counts)
+        for (const std::size_t count : element_counts)
+          check_all<decltype(reference_type)>(targets, op, type, n, count, random);
+    }
+  });
+}
+
+TEST_CASE("avg divides once in the end, and integers truncate towards zero") {
+  const auto targets = all_targets();
+  std::mt19937_64 random(2);
+  for_each_type([&](auto reference_type, DataType type) {
+    for (const std::uint32_t divisor : {1u, 2u, 3u, 7u, 8u, 17u, 255u, 65537u, 0xFFFFFFFFu})
+      for (const std::size_t count : {1, 3, 64, 65, 4097}) {
+        Extras extras;
+        extras.divisor = divisor;
+        check_all<decltype(reference_type)>(targets, ReduceOp::avg, type, 3, count, random, extras);
+      }
+  });
+}
+
+TEST_CASE("premul_sum scales the sources it names, in the type they are combined in") {
+  const auto targets = all_targets();
+  std::mt19937_64 random(3);
+  for_each_type([&](auto reference_type, DataType type) {
+    for (const std::uint64_t scaled : {1ull, 2ull, 5ull, ~0ull})
+      for (const std::size_t n : {1, 2, 3, 8})
+        for (const std::size_t count : {1, 2, 17, 65, 4097}) {
+          Extras extras;
+          extras.scaled_sources = scaled;
+          extras.scale = 0.3;
+          extras.integer_scale = -0x123456789ABLL;
+          extras.divisor = count == 65 ? 3 : 0;
+          check_all<decltype(reference_type)>(targets, ReduceOp::premul_sum, type, n, count, random, extras);
+        }
+  });
+}
+
+TEST_CASE("more sources and destinations than a word has bits") {
+  std::mt19937_64 random(4);
+  using Type = reference::Plain<float, float>;
+  const auto rows = random_rows<Type>(100, 2000, random);
+  const auto right = expected<Type>(ReduceOp::sum, rows);
+  for (const auto& target : all_targets())
+    for (const std::uint64_t streamed : {0ull, ~0ull}) {
+      const Placement at{70, 3, false, streamed};
+      CHECK(std::string(run_case<Type>(target.table, ReduceOp::sum, DataType::f32, rows, right, at)) == "");
+    }
+}

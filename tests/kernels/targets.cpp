@@ -1,0 +1,45 @@
+#include "kernels/cpu/targets.hpp"
+
+#include <hwy/highway.h>
+
+#include "cases.hpp"
+#include "kernels/cpu/table.hpp"
+#include "support/catch.hpp"
+
+namespace kernel_test {
+
+std::vector<TargetTable> all_targets() {
+  std::vector<TargetTable> result;
+  const auto here = static_cast<std::uint64_t>(hwy::SupportedTargets());
+  for (std::uint64_t targets = static_cast<std::uint64_t>(HWY_TARGETS) & here; targets != 0; targets &= targets - 1) {
+    hwy::SetSupportedTargetsForTest(static_cast<std::int64_t>(targets & (~targets + 1)));
+    result.push_back({rondo::kernels::chosen_target(), rondo::kernels::make_kernel_table()});
+  }
+  hwy::SetSupportedTargetsForTest(0);
+  return result;
+}
+
+}  // namespace kernel_test
+
+TEST_CASE("each instruction set has a table of its own, and the best one is chosen") {
+  const auto targets = kernel_test::all_targets();
+  REQUIRE(!targets.empty());
+  for (std::size_t a = 0; a < targets.size(); ++a)
+    for (std::size_t b = 0; b < a; ++b) {
+      CHECK(std::string(targets[a].name) != targets[b].name);
+      CHECK(targets[a].table.reduce != targets[b].table.reduce);
+    }
+  CHECK(std::string(rondo::cpu_kernel_target()) == targets.front().name);
+  CHECK(rondo::cpu_kernels().reduce == targets.front().table.reduce);
+}
+
+TEST_CASE("a kernel exists exactly where the operation is defined on the type") {
+  for (const auto& target : kernel_test::all_targets())
+    for (std::size_t op = 0; op < rondo::reduce_op_count; ++op)
+      for (std::size_t type = 0; type < rondo::data_type_count; ++type) {
+        const auto o = static_cast<rondo::ReduceOp>(op);
+        const auto t = static_cast<rondo::DataType>(type);
+        INFO(target.name << " " << rondo::to_string(o) << " " << rondo::to_string(t));
+        CHECK((target.table.get(o, t) != nullptr) == rondo::is_defined(o, t));
+      }
+}

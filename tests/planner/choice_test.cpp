@@ -1,0 +1,168 @@
+// Which plan is chosen, and what is said about the others.
+#include <algorithm>
+
+#include "requests.hpp"
+
+using namespace rondo;
+using namespace rondo::test;
+
+namespace {
+
+std::string chosen(const Request& request, const CostModel& cost = near_cores()) {
+  const auto plan = make_plan(Topology{}, cost, limits_of_shared_memory(), request);
+  return plan ? plan->header.algorithm : to_string(plan.error());
+}
+
+const Candidate* find(const Plan& plan, const std::string& algorithm) {
+  for (const Candidate& candidate : plan.considered)
+    if (candidate.algorithm == algorithm) return &candidate;
+  return nullptr;
+}
+
+}  // namespace
+
+TEST_CASE("two near ranks reduce tiny messages inline, middle ones in one shot, large ones in two") {
+  CHECK(chosen(request_of(Collective::all_reduce, 2, 4)) == "inline");
+  CHECK(chosen(request_of(Collective::all_reduce, 2, 16 << 10)) == "one_shot");
+  CHECK(chosen(request_of(Collective::all_reduce, 2, 4 << 20)) == "two_shot");
+  CHECK(chosen(request_of(Collective::all_reduce, 2, 256 << 20)) == "two_shot");
+}
+
+TEST_CASE("with more ranks two-shot begins earlier, since one-shot reads everything from everybody") {
+  const auto crossing = [](std::uint32_t ranks) {
+    std::uint64_t bytes = 1 << 10;
+    while (chosen(request_of(Collective::all_reduce, ranks, bytes)) != "two_shot") bytes *= 2;
+    return bytes;
+  };
+  CHECK(crossing(8) < crossing(2));
+  CHECK(crossing(8) >= 2 << 10);
+}
+
+TEST_CASE("between two far cores one shot serves large messages too") {
+  CostModel far = near_cores();
+  far.latency_ns = 275;
+  CHECK(chosen(request_of(Collective::all_reduce, 2, 4), far) == "inline");
+  CHECK(chosen(request_of(Collective::all_reduce, 2, 256 << 10), far) == "one_shot");
+  CHECK(chosen(request_of(Collective::all_reduce, 2, 4 << 20), far) == "one_shot");
+  CHECK(chosen(request_of(Collective::all_reduce, 8, 4 << 20), far) == "two_shot");
+}
+
+TEST_CASE("ranks that can't read one another's memory get links") {
+  for (const Collective collective : all_collectives())
+    for (const std::uint32_t ranks : {2u, 5u, 8u}) {
+      if (collective == Collective::send_recv && ranks != 2) continue;
+      if (collective == Collective::all_to_all) continue;
+      INFO(to_string(collective));
+      const auto plan = plan_of(request_of(collective, ranks, 1 << 16), "", false);
+      REQUIRE(plan);
+      CHECK(plan->header.neutral);
+      for (std::uint32_t rank = 0; rank < ranks; ++rank)
+        for (const Lane& lane : plan->program(rank).lanes)
+          for (const Step& step : lane.steps) CHECK((step.kind == StepKind::copy || step.kind == StepKind::reduce));
+    }
+}
+
+TEST_CASE("the chosen plan is the cheapest of those considered, and all algorithms are considered") {
+  for (const Collective collective : all_collectives())
+    for (const std::uint32_t ranks : {1u, 2u, 3u, 8u, 64u})
+      for (std::uint64_t bytes = 4; bytes <= std::uint64_t{1} << 30; bytes *= 16) {
+        if (collective == Collective::send_recv && ranks != 2) continue;
+        const auto plan = plan_of(request_of(collective, ranks, bytes));
+        REQUIRE(plan);
+        CHECK(plan->considered.size() == algorithm_names().size());
+        for (const Candidate& candidate : plan->considered) {
+          INFO(candidate.algorithm << ": " << candidate.note);
+          if (candidate.algorithm == plan->header.algorithm) {
+            CHECK(candidate.note == "chosen");
+            CHECK(candidate.predicted_ns == plan->predicted_ns);
+          } else if (candidate.note.rfind("can't serve: ", 0) != 0) {
+            CHECK(candidate.predicted_ns >= plan->predicted_ns);
+            CHECK(candidate.note.find(candidate.predicted_ns > plan->predicted_ns ? "slower: " : "equal") !=
+                  std::string::npos);
+          }
+        }
+      }
+}
+
+TEST_CASE("a loser's note says by how much it lost and where") {
+  const auto small = plan_of(request_of(Collective::all_reduce, 8, 8));
+  REQUIRE(small);
+  CHECK(find(*small, "ring")->note.find("slower: 14 dependent rounds") != std::string::npos);
+  const auto large = plan_of(request_of(Collective::all_reduce, 8, 8 << 20));
+  REQUIRE(large);
+  CHECK(find(*large, "one_shot")->note.find("slower: moves 8.0x the message") != std::string::npos);
+  CHECK(find(*large, "inline")->note == "can't serve: the message is too long for the flags' cache lines");
+}
+
+TEST_CASE("equal requests get equal plans") {
+  for (const Collective collective : all_collectives()) {
+    const Request request = request_of(collective, 2, 1 << 20);
+    const auto first = plan_of(request);
+    const auto second = plan_of(request);
+    REQUIRE(first);
+    REQUIRE(second);
+    CHECK(first->header == second->header);
+    CHECK(first->considered == second->considered);
+    CHECK(first->program(1) == second->program(1));
+  }
+}
+
+TEST_CASE("an algorithm can be asked for by name") {
+  const auto plan = plan_of(request_of(Collective::all_reduce, 4, 64), "ring");
+  REQUIRE(plan);
+  CHECK(plan->header.algorithm == "ring");
+  CHECK(find(*plan, "ring")->note == "chosen: asked for");
+  CHECK(find(*plan, "inline")->note.find("faster, but not asked for") != std::string::npos);
+}
+
+TEST_CASE("an unknown algorithm is refused with the names of the known ones") {
+  const auto plan = plan_of(request_of(Collective::all_reduce, 4, 64), "rings");
+  REQUIRE_FALSE(plan);
+  CHECK(plan.error().code == Errc::unsupported);
+  CHECK(plan.error().detail.find("'rings'") != std::string::npos);
+  for (const std::string_view name : algorithm_names()) CHECK(plan.error().detail.find(name) != std::string::npos);
+}
+
+TEST_CASE("an algorithm that can't serve says why") {
+  const auto refused = [](const Request& request, const char* algorithm) {
+    const auto plan = plan_of(request, algorithm);
+    return plan ? std::string("served") : plan.error().detail;
+  };
+  CHECK(refused(request_of(Collective::all_reduce, 2, 1 << 20), "inline") ==
+        "inline can't serve this all_reduce: the message is too long for the flags' cache lines");
+  CHECK(refused(request_of(Collective::all_gather, 6, 64), "recursive_doubling") ==
+        "recursive_doubling can't serve this all_gather: it gathers over powers of two alone");
+  CHECK(refused(request_of(Collective::barrier, 6, 0), "tree") ==
+        "tree can't serve this barrier: it has no form for this collective");
+  Request premultiplied = request_of(Collective::all_reduce, 65, 64);
+  premultiplied.op = ReduceOp::premul_sum;
+  CHECK(refused(premultiplied, "one_shot").find("64 sources") != std::string::npos);
+}
+
+TEST_CASE("requests without sense are refused by name") {
+  const auto refused = [](const Request& request) {
+    const auto plan = plan_of(request);
+    REQUIRE_FALSE(plan);
+    CHECK(plan.error().code == Errc::invalid_argument);
+    return plan.error().detail;
+  };
+  Request request = request_of(Collective::all_reduce, 2, 64);
+  request.op = ReduceOp::bxor;
+  CHECK(refused(request) == "bxor is not defined on f32");
+  CHECK(refused(request_of(Collective::broadcast, 2, 64, 2)) == "root 2 of 2 ranks; expected less");
+  CHECK(refused(request_of(Collective::send_recv, 3, 64)) == "send_recv has 2 ranks, not 3");
+  CHECK(refused(request_of(Collective::all_reduce, 0, 64)) == "0 ranks; expected 1 or more");
+  request = request_of(Collective::all_gather, 4, 0);
+  request.count = std::uint64_t{1} << 60;
+  CHECK(refused(request).find("count 1152921504606846976") == 0);
+}
+
+TEST_CASE("a message of nothing and one of exabytes are planned without overflow") {
+  for (const Collective collective : all_collectives())
+    for (const std::uint64_t bytes : {std::uint64_t{0}, std::uint64_t{1} << 59}) {
+      const auto plan = plan_of(request_of(collective, 2, bytes));
+      REQUIRE(plan);
+      CHECK(plan->predicted_ns >= 0);
+      CHECK(plan->predicted_ns < 1e19);
+    }
+}

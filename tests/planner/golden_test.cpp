@@ -1,0 +1,75 @@
+// Plans as they were when somebody last looked at them: a change of an algorithm shows as a difference of these files.
+// `test_planner "[write-golden]"` writes them anew.
+#include <fstream>
+#include <sstream>
+
+#include "requests.hpp"
+
+using namespace rondo;
+using namespace rondo::test;
+
+namespace {
+
+struct Golden {
+  const char* algorithm;
+  Collective collective;
+  std::uint32_t ranks;
+  bool mapped;
+};
+
+const Golden golden_plans[] = {
+    {"copy", Collective::all_reduce, 1, true},
+    {"inline", Collective::all_reduce, 2, true},
+    {"one_shot", Collective::all_reduce, 3, true},
+    {"one_shot", Collective::reduce_scatter, 3, true},
+    {"one_shot", Collective::all_gather, 3, true},
+    {"one_shot", Collective::broadcast, 3, true},
+    {"one_shot", Collective::reduce, 3, true},
+    {"one_shot", Collective::barrier, 3, true},
+    {"one_shot", Collective::send_recv, 2, true},
+    {"two_shot", Collective::all_reduce, 3, true},
+    {"two_shot", Collective::reduce, 3, true},
+    {"ring", Collective::all_reduce, 3, true},
+    {"ring", Collective::broadcast, 3, true},
+    {"tree", Collective::all_reduce, 4, true},
+    {"tree", Collective::reduce, 4, true},
+    {"recursive_doubling", Collective::all_reduce, 5, true},
+    {"halving_doubling", Collective::all_reduce, 5, true},
+    {"dissemination", Collective::barrier, 5, true},
+    {"dissemination", Collective::barrier, 5, false},
+};
+
+std::string path_of(const Golden& golden) {
+  return std::string(RONDO_SOURCE_DIR) + "/tests/golden/" + golden.algorithm + "-" +
+         std::string(to_string(golden.collective)) + "-" + std::to_string(golden.ranks) +
+         (golden.mapped ? "" : "-links") + ".json";
+}
+
+/// Without its prediction: that belongs to the cost model, whose figures may move.
+std::string text_of(const Golden& golden) {
+  auto plan = plan_of(request_of(golden.collective, golden.ranks, 768), golden.algorithm, golden.mapped);
+  if (!plan) return to_string(plan.error());
+  plan->predicted_ns = 0;
+  plan->considered.clear();
+  return write_plan(*plan);
+}
+
+}  // namespace
+
+TEST_CASE("plans are those in tests/golden") {
+  for (const Golden& golden : golden_plans) {
+    INFO(path_of(golden));
+    std::ifstream file(path_of(golden));
+    std::stringstream written;
+    written << file.rdbuf();
+    CHECK(text_of(golden) == written.str());
+  }
+}
+
+TEST_CASE("golden plans are written anew", "[.][write-golden]") {
+  for (const Golden& golden : golden_plans) {
+    std::ofstream file(path_of(golden));
+    file << text_of(golden);
+    REQUIRE(file.good());
+  }
+}

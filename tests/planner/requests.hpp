@@ -1,0 +1,69 @@
+// Requests, machines and figures that the planner's tests share.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "rondo/planner.hpp"
+#include "support/catch.hpp"
+
+namespace rondo::test {
+
+/// Figures like those of a server whose cores share a cache.
+inline CostModel near_cores() {
+  CostModel cost;
+  cost.latency_ns = 100;
+  cost.line_ns = 6;
+  cost.copy_ns_per_byte = 0.01;
+  cost.pull_ns_per_byte = 0.033;
+  cost.reduce_ns_per_byte = 0.01;
+  cost.step_ns = 4;
+  cost.switch_ns = 1000;
+  cost.cache_bytes = 16u << 20;
+  cost.memory_ns_per_byte = 0.03;
+  return cost;
+}
+
+inline PlanLimits limits_of_shared_memory() {
+  PlanLimits limits;
+  limits.staging_bytes = 500u << 10;
+  limits.inline_bytes = 32 * 56;
+  return limits;
+}
+
+inline Request request_of(Collective collective, std::uint32_t ranks, std::uint64_t bytes, std::uint32_t root = 0) {
+  return {collective, ranks, bytes / 4, DataType::f32, ReduceOp::sum, root, Alias::none};
+}
+
+inline Result<Plan> plan_of(const Request& request, const std::string& algorithm = "", bool mapped = true) {
+  PlanLimits limits = limits_of_shared_memory();
+  limits.mapped = mapped;
+  if (algorithm.empty()) return make_plan(Topology{}, near_cores(), limits, request);
+  return make_plan(Topology{}, near_cores(), limits, request, algorithm);
+}
+
+inline const std::vector<Collective>& all_collectives() {
+  static const std::vector<Collective> all{Collective::all_reduce,     Collective::reduce,     Collective::broadcast,
+                                           Collective::reduce_scatter, Collective::all_gather, Collective::all_to_all,
+                                           Collective::barrier,        Collective::send_recv};
+  return all;
+}
+
+/// Calls `check` with every plan that some algorithm makes for `ranks` ranks: roots at both ends and in the middle, a
+/// message small enough for any protocol and one of many pieces, mapped ranks and links.
+inline void for_all_plans(std::uint32_t ranks, const std::function<void(const Plan&, const std::string&)>& check) {
+  for (const std::string_view algorithm : algorithm_names())
+    for (const Collective collective : all_collectives())
+      for (const std::uint32_t root : {0u, ranks / 2, ranks - 1}) {
+        const bool rooted = collective == Collective::broadcast || collective == Collective::reduce;
+        if (root != 0 && (!rooted || root >= ranks)) continue;
+        for (const bool mapped : {true, false}) {
+          const auto plan = plan_of(request_of(collective, ranks, 8, root), std::string(algorithm), mapped);
+          if (!plan) continue;
+          check(*plan, std::string(algorithm) + " " + std::string(to_string(collective)) + ", " +
+                           std::to_string(ranks) + " ranks, root " + std::to_string(root) + (mapped ? "" : ", links"));
+        }
+      }
+}
+
+}  // namespace rondo::test

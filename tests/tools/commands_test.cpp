@@ -1,0 +1,194 @@
+// The two programs as their users meet them: what they accept, what they refuse, and in which words.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "support/catch.hpp"
+#include "tools/plans.hpp"
+#include "tools/subprocess.hpp"
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+bool contains(const std::string& text, const std::string& word) {
+  return text.find(word) != std::string::npos;
+}
+
+/// "" when the program refused its input as it should: exit code 2, and one line on stderr that has all of `words`.
+std::string refusal(const Finished& finished, const Words& words) {
+  const std::string said = " (code " + std::to_string(finished.code) + ", stderr: " + finished.err + ")";
+  if (finished.code != 2) return "expected exit code 2" + said;
+  if (std::count(finished.err.begin(), finished.err.end(), '\n') != 1 || finished.err.back() != '\n')
+    return "expected one line" + said;
+  for (const std::string& word : words)
+    if (!contains(finished.err, word)) return "'" + word + "' is missing" + said;
+  return "";
+}
+
+struct Refused {
+  Words arguments;
+  Words settings;
+  Words words;  ///< what the line must name: the culprit, and where it is short what would be accepted
+};
+
+std::string refusals(const std::string& program, const std::vector<Refused>& cases) {
+  std::string wrong;
+  for (const Refused& one : cases) {
+    Words command{program};
+    command.insert(command.end(), one.arguments.begin(), one.arguments.end());
+    const std::string answer = refusal(run(command, one.settings), one.words);
+    if (answer.empty()) continue;
+    for (const std::string& word : command) wrong += word + " ";
+    wrong += ": " + answer + "\n";
+  }
+  return wrong;
+}
+
+}  // namespace
+
+TEST_CASE("rondo refuses a wrong command, flag, size, type, operation or file in one line that names it") {
+  const std::string garbage = write_file("garbage.json", "{\"rondo_plan\": ");
+  CHECK(refusals(rondo_program(),
+                 {
+                     {{}, {}, {"command", "topo", "plan", "verify"}},
+                     {{"topolgy"}, {}, {"topolgy", "topo"}},
+                     {{"topo", "--format", "html"}, {}, {"html", "text", "json", "svg"}},
+                     {{"topo", "--from", "nonsense"}, {}, {"nonsense", "package:2"}},
+                     {{"topo", "--from", "/nowhere/machine.xml"}, {}, {"/nowhere/machine.xml"}},
+                     {{"topo", "--sideways"}, {}, {"--sideways", "--from"}},
+                     {{"plan", "all_redcue", "--ranks", "2"}, {}, {"all_redcue", "all_reduce"}},
+                     {{"plan", "all_reduce"}, {}, {"--ranks"}},
+                     {{"plan", "all_reduce", "--ranks", "0"}, {}, {"--ranks", "0"}},
+                     {{"plan", "all_reduce", "--ranks", "two"}, {}, {"--ranks", "two"}},
+                     {{"plan", "all_reduce", "--ranks", "2", "--bytes", "1X"}, {}, {"--bytes", "1X", "K, M or G"}},
+                     {{"plan", "all_reduce", "--ranks", "2", "--type", "f33"}, {}, {"f33", "f32"}},
+                     {{"plan", "all_reduce", "--ranks", "2", "--op", "mean"}, {}, {"mean", "avg"}},
+                     {{"plan", "all_reduce", "--ranks", "2", "--algorithm", "rnig"}, {}, {"rnig", "ring"}},
+                     {{"plan", "broadcast", "--ranks", "2", "--root", "2"}, {}, {"root"}},
+                     {{"verify"}, {}, {"verify"}},
+                     {{"verify", "/nowhere/plan.json"}, {}, {"/nowhere/plan.json"}},
+                     {{"verify", garbage}, {}, {"garbage.json"}},
+                 }) == "");
+}
+
+TEST_CASE("rondo-bench refuses a wrong flag, size, type, operation, file or variable in one line that names it") {
+  const std::string ring = RONDO_SOURCE_DIR "/tests/formats/data/ring3.xml";
+  CHECK(refusals(bench_program(),
+                 {
+                     {{}, {}, {"op"}},
+                     {{"all_redcue", "-n", "2"}, {}, {"all_redcue", "all_reduce"}},
+                     {{"all_reduce", "-n", "2", "--bogus"}, {}, {"--bogus", "--help"}},
+                     {{"all_reduce", "-n", "0"}, {}, {"--ranks", "0"}},
+                     {{"all_reduce", "-n", "2", "-b", "huge"}, {}, {"-b", "huge", "64K"}},
+                     {{"all_reduce", "-n", "2", "-b", "-8"}, {}, {"-8"}},
+                     {{"all_reduce", "-n", "2", "-b", "1M", "-e", "1K"}, {}, {"-b", "1M", "1K"}},
+                     {{"all_reduce", "-n", "2", "-d", "f33"}, {}, {"f33", "f32"}},
+                     {{"all_reduce", "-n", "2", "-o", "mean"}, {}, {"mean", "avg"}},
+                     {{"all_reduce", "-n", "2", "-o", "bxor"}, {}, {"bxor", "f32"}},
+                     {{"broadcast", "-n", "2", "-r", "2"}, {}, {"-r", "2"}},
+                     {{"all_reduce", "-n", "2", "--unverified"}, {}, {"--unverified", "--plan"}},
+                     {{"all_reduce", "--threads"}, {}, {"--threads", "-n"}},
+                     {{"all_reduce", "-n", "2", "--deadline", "-1"}, {}, {"--deadline"}},
+                     {{"all_reduce", "-n", "2", "--transport", "pigeon"}, {}, {"pigeon", "shm"}},
+                     {{"all_reduce", "-n", "2", "--plan", "/nowhere/plan.xml"}, {}, {"/nowhere/plan.xml"}},
+                     {{"broadcast", "-n", "3", "--plan", ring}, {}, {"ring3.xml", "all_reduce"}},
+                     {{"all_reduce", "-n", "2", "--plan", ring}, {}, {"3 ranks"}},
+                     {{"all_reduce", "-n", "2"}, {"RONDO_LOG=loud"}, {"RONDO_LOG", "loud", "debug"}},
+                     {{"all_reduce", "-n", "2", "--threads"}, {"RONDO_LOG=loud"}, {"RONDO_LOG", "loud", "debug"}},
+                     {{"all_reduce", "-n", "2"}, {"RONDO_STAGING_BYTES=abc"}, {"RONDO_STAGING_BYTES", "abc", "64K"}},
+                     {{"all_reduce", "-n", "2", "--algorithm", "rnig"}, {}, {"rnig", "ring"}},
+                     {{"all_reduce", "-n", "2"}, {"RONDO_ALGORITHM=rnig"}, {"rnig", "ring"}},
+                     {{"all_reduce", "-n", "2"}, {"RONDO_SPIN=often"}, {"RONDO_SPIN", "often", "auto"}},
+                     {{"all_reduce", "-n", "2"}, {"RONDO_TIMEOUT=-3"}, {"RONDO_TIMEOUT", "-3", "seconds"}},
+                     {{"all_reduce"}, {"RANK="}, {"RANK", "-n"}},
+                     {{"all_reduce"}, {"RANK=7", "WORLD_SIZE=2", "MASTER_PORT=29500"}, {"RANK", "7", "WORLD_SIZE"}},
+                 }) == "");
+}
+
+TEST_CASE("rondo says its version, and its help goes to standard output") {
+  for (const std::string& program : {rondo_program(), bench_program()}) {
+    const Finished version = run({program, "--version"});
+    CHECK(version.code == 0);
+    CHECK(contains(version.out, "rondo"));
+    const Finished help = run({program, "--help"});
+    CHECK(help.code == 0);
+    CHECK_FALSE(help.out.empty());
+    CHECK(help.err == "");
+  }
+}
+
+TEST_CASE("rondo topo shows this machine and described ones as text, JSON and a picture") {
+  for (const Words& from : {Words{}, Words{"--from", "package:2 l3:1 core:4 pu:1"}}) {
+    const auto shown = [&](const std::string& format) {
+      Words command{rondo_program(), "topo", "--format", format};
+      command.insert(command.end(), from.begin(), from.end());
+      const Finished finished = run(command);
+      CHECK(finished.code == 0);
+      CHECK(finished.err == "");
+      return finished.out;
+    };
+    CHECK_FALSE(shown("text").empty());
+    CHECK(nlohmann::json::parse(shown("json"), nullptr, false).is_object());
+    CHECK(contains(shown("svg"), "<svg"));
+  }
+}
+
+TEST_CASE("the JSON that rondo topo writes is read again as the same machine") {
+  const std::string first = run({rondo_program(), "topo", "--from", "package:2 core:2 pu:1", "--format", "json"}).out;
+  const Finished again =
+      run({rondo_program(), "topo", "--from", write_file("machine.json", first), "--format", "json"});
+  CHECK(again.code == 0);
+  CHECK(again.out == first);
+}
+
+TEST_CASE("rondo plan explains what was chosen, what it would have cost otherwise, and the figures behind it") {
+  const Finished finished = run({rondo_program(), "plan", "all_reduce", "--ranks", "4", "--bytes", "1M", "--explain"});
+  REQUIRE(finished.code == 0);
+  for (const char* word :
+       {"chosen", "ring", "two_shot", "one_shot", "recursive_doubling", "slower", "can't serve", "latency_ns"}) {
+    INFO(word);
+    CHECK(contains(finished.out, word));
+  }
+}
+
+TEST_CASE("a plan that rondo plan writes is proved by rondo verify, for every collective it makes") {
+  for (const char* collective : {"all_reduce", "reduce", "broadcast", "reduce_scatter", "all_gather", "barrier"})
+    for (const char* bytes : {"64", "64K", "16M"}) {
+      INFO(collective << " of " << bytes);
+      const std::string file = write_file("plan.json", planned(collective, 3, bytes).dump());
+      const Finished verified = run({rondo_program(), "verify", file});
+      CHECK(verified.code == 0);
+      CHECK(contains(verified.out, "proved"));
+    }
+}
+
+TEST_CASE("rondo verify ends with 0, 1 or 2 for proved, wrong and unreadable, the worst of its files counting") {
+  const auto plan = planned("all_reduce", 2, "64K", "two_shot");
+  const std::string right = write_file("right.json", plan.dump());
+  const std::string wrong = write_file("wrong.json", off_by_one_chunk(plan).dump());
+  const std::string garbage = write_file("garbage.xml", "<algo");
+  const auto code = [](Words files) {
+    Words command{rondo_program(), "verify"};
+    command.insert(command.end(), files.begin(), files.end());
+    return run(command).code;
+  };
+  CHECK(code({right}) == 0);
+  CHECK(code({wrong}) == 1);
+  CHECK(code({garbage}) == 2);
+  CHECK(code({right, right}) == 0);
+  CHECK(code({right, wrong}) == 1);
+  CHECK(code({wrong, right, garbage}) == 2);
+
+  const Finished said = run({rondo_program(), "verify", wrong});
+  CHECK(contains(said.out, "rank"));
+  CHECK(contains(said.out, "step"));
+
+  const Finished listed = run({rondo_program(), "verify", "--json", right, wrong});
+  CHECK(listed.code == 1);
+  const auto list = nlohmann::json::parse(listed.out, nullptr, false);
+  REQUIRE(list.is_array());
+  REQUIRE(list.size() == 2);
+  CHECK(list[0].at("status") == "proved");
+  CHECK(list[1].at("status") == "wrong");
+  CHECK(list[1].at("violations").size() >= 1);
+}

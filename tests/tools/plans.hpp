@@ -1,0 +1,14 @@
+// Plans as the programs write them, and ways to spoil them.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+/// What `rondo plan COLLECTIVE --format json` writes; null when that failed.
+nlohmann::json planned(const std::string& collective, int ranks, const std::string& bytes,
+                       const std::string& algorithm = "");
+
+/// Each spoils a two_shot all-reduce over two ranks; its form stays right, its meaning doesn't.
+nlohmann::json off_by_one_chunk(nlohmann::json plan);  ///< what is fetched from the peer is the other chunk
+nlohmann::json own_input_twice(nlohmann::json plan);   ///< the peer's contribution is replaced by one's own
+nlohmann::json crossed_waits(nlohmann::json plan);     ///< each rank waits for the peer before it has signalled itself

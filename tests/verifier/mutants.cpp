@@ -1,0 +1,167 @@
+#include "verifier/mutants.hpp"
+
+#include <functional>
+#include <random>
+#include <utility>
+
+namespace rondo::test {
+namespace {
+
+class Breeder {
+ public:
+  explicit Breeder(const Plan& plan) : header_(plan.header) {
+    for (std::uint32_t rank = 0; rank < header_.ranks; ++rank) programs_.push_back(plan.program(rank));
+  }
+
+  std::vector<Mutant> breed() {
+    for (rank_ = 0; rank_ < header_.ranks; ++rank_)
+      for (lane_ = 0; lane_ < programs_[rank_].lanes.size(); ++lane_)
+        for (step_ = 0; step_ < steps().size(); ++step_) {
+          change_order();
+          const Step& step = steps()[step_];
+          if (step.kind == StepKind::wait) change_wait();
+          for (std::size_t k = 0; k < step.sources.size(); ++k) change_operand(true, k);
+          for (std::size_t k = 0; k < step.destinations.size(); ++k) change_operand(false, k);
+          change_rest();
+        }
+    change_depth();
+    return std::move(mutants_);
+  }
+
+ private:
+  const std::vector<Step>& steps() const { return programs_[rank_].lanes[lane_].steps; }
+
+  /// Adds the plan in which `change` was done to the current lane's steps.
+  void add(const std::string& what, const std::function<void(std::vector<Step>&)>& change) {
+    std::vector<Program> programs = programs_;
+    change(programs[rank_].lanes[lane_].steps);
+    const std::string at = "rank " + std::to_string(rank_) + ", lane " + std::to_string(lane_) + ", step " +
+                           std::to_string(step_) + " (" + describe(steps()[step_]) + "): ";
+    mutants_.push_back({at + what, Plan(header_, std::move(programs))});
+  }
+
+  void add_step(const std::string& what, const std::function<void(Step&)>& change) {
+    add(what, [&](std::vector<Step>& steps) { change(steps[step_]); });
+  }
+
+  void change_order() {
+    const auto at = static_cast<std::ptrdiff_t>(step_);
+    add("dropped", [&](std::vector<Step>& steps) { steps.erase(steps.begin() + at); });
+    add("doubled", [&](std::vector<Step>& steps) { steps.insert(steps.begin() + at, Step(steps[step_])); });
+    if (step_ + 1 < steps().size() && !(steps()[step_] == steps()[step_ + 1]))
+      add("swapped with the next", [&](std::vector<Step>& steps) { std::swap(steps[step_], steps[step_ + 1]); });
+  }
+
+  void change_wait() {
+    const WaitFor wait = steps()[step_].wait;
+    for (std::uint32_t rank = 0; rank < header_.ranks; ++rank)
+      if (rank != wait.rank)
+        add_step("waits for rank " + std::to_string(rank), [&](Step& step) { step.wait.rank = rank; });
+    nudge("lane", &WaitFor::lane, wait.lane);
+    nudge("signal", &WaitFor::signal, wait.signal);
+    nudge("lag", &WaitFor::lag, wait.lag);
+  }
+
+  void nudge(const std::string& name, std::uint32_t WaitFor::*field, std::uint32_t value) {
+    add_step(name + " + 1", [&](Step& step) { step.wait.*field = value + 1; });
+    if (value > 0) add_step(name + " - 1", [&](Step& step) { step.wait.*field = value - 1; });
+  }
+
+  void change_operand(bool source, std::size_t k) {
+    const auto pick = [source, k](Step& step) -> Operand& { return (source ? step.sources : step.destinations)[k]; };
+    const Operand& operand = (source ? steps()[step_].sources : steps()[step_].destinations)[k];
+    const std::string name = std::string(source ? "source " : "destination ") + std::to_string(k);
+    add_step(name + " one chunk on", [&](Step& step) { ++pick(step).index; });
+    if (operand.index > 0) add_step(name + " one chunk back", [&](Step& step) { --pick(step).index; });
+    const std::uint32_t owner = operand.rank == self ? static_cast<std::uint32_t>(rank_) : operand.rank;
+    for (std::uint32_t rank = 0; rank < header_.ranks; ++rank)
+      if (rank != owner)
+        add_step(name + " at rank " + std::to_string(rank), [&](Step& step) { pick(step).rank = rank; });
+    if (operand.buffer == Buffer::link) return;
+    for (const Buffer buffer : {Buffer::input, Buffer::output, Buffer::scratch})
+      if (buffer != operand.buffer)
+        add_step(name + " in " + std::string(to_string(buffer)), [&](Step& step) { pick(step).buffer = buffer; });
+  }
+
+  void change_rest() {
+    const Step& step = steps()[step_];
+    if (step.kind == StepKind::reduce)
+      add_step(step.finish ? "doesn't finish" : "finishes", [](Step& changed) { changed.finish = !changed.finish; });
+    for (std::size_t k = 0; k < step.after.size(); ++k) {
+      const auto at = static_cast<std::ptrdiff_t>(k);
+      add_step("after dropped", [&](Step& changed) { changed.after.erase(changed.after.begin() + at); });
+    }
+    for (std::size_t k = 0; k < step.sources.size() && step.kind == StepKind::reduce; ++k) {
+      const auto at = static_cast<std::ptrdiff_t>(k);
+      add_step("without source " + std::to_string(k), [&](Step& changed) {
+        changed.sources.erase(changed.sources.begin() + at);
+        if (changed.sources.size() > 1) return;
+        changed.kind = StepKind::copy;
+        changed.finish = false;
+      });
+    }
+    for (std::size_t k = 0; k < step.destinations.size() && step.destinations.size() > 1; ++k) {
+      const auto at = static_cast<std::ptrdiff_t>(k);
+      add_step("without destination " + std::to_string(k),
+               [&](Step& changed) { changed.destinations.erase(changed.destinations.begin() + at); });
+    }
+    if (!step.sources.empty()) {
+      add_step("a chunk more", [](Step& changed) { resize(changed, changed.sources[0].count + 1); });
+      if (step.sources[0].count > 1)
+        add_step("a chunk less", [](Step& changed) { resize(changed, changed.sources[0].count - 1); });
+    }
+    add_step("skew + 1", [](Step& changed) { ++changed.skew; });
+    if (step.skew > 0) add_step("skew - 1", [](Step& changed) { --changed.skew; });
+  }
+
+  static void resize(Step& step, std::uint32_t count) {
+    for (Operand& operand : step.sources) operand.count = count;
+    for (Operand& operand : step.destinations) operand.count = count;
+  }
+
+  void change_depth() {
+    for (const std::uint32_t depth : {header_.depth - 1, header_.depth + 1}) {
+      if (depth == 0) continue;
+      PlanHeader changed = header_;
+      changed.depth = depth;
+      mutants_.push_back({"depth " + std::to_string(depth), Plan(changed, programs_)});
+    }
+  }
+
+  const PlanHeader header_;
+  std::vector<Program> programs_;
+  std::vector<Mutant> mutants_;
+  std::size_t rank_ = 0;
+  std::size_t lane_ = 0;
+  std::size_t step_ = 0;
+};
+
+}  // namespace
+
+std::vector<Mutant> all_mutants(const Plan& plan) {
+  return Breeder(plan).breed();
+}
+
+std::vector<Mutant> double_mutants(const Plan& plan, std::size_t count, std::uint64_t seed) {
+  std::vector<Mutant> mutants;
+  for (const Mutant& first : some_mutants(plan, count, seed)) {
+    if (!check_form(first.plan)) continue;
+    Mutant second = some_mutants(first.plan, 1, seed + mutants.size()).at(0);
+    second.description = first.description + ", and " + second.description;
+    mutants.push_back(std::move(second));
+  }
+  return mutants;
+}
+
+std::vector<Mutant> some_mutants(const Plan& plan, std::size_t count, std::uint64_t seed) {
+  std::vector<Mutant> mutants = all_mutants(plan);
+  std::mt19937_64 random(seed);
+  // Fisher and Yates by hand: std::shuffle differs between standard libraries, and a seed must mean the same
+  // everywhere.
+  for (std::size_t k = 0; k + 1 < mutants.size() && k < count; ++k)
+    std::swap(mutants[k], mutants[k + random() % (mutants.size() - k)]);
+  if (mutants.size() > count) mutants.erase(mutants.begin() + static_cast<std::ptrdiff_t>(count), mutants.end());
+  return mutants;
+}
+
+}  // namespace rondo::test
