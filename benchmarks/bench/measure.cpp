@@ -1,0 +1,241 @@
+#include "measure.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <numeric>
+#include <type_traits>
+
+#include "data.hpp"
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using rondo::Collective;
+using rondo::Result;
+
+constexpr double steady_us = 20'000;  ///< how long a measurement lasts when the iterations aren't given
+
+struct Free {
+  void operator()(void* memory) const { std::free(memory); }
+};
+using Memory = std::unique_ptr<void, Free>;
+
+/// Ordinary malloc memory, touched so that the first call doesn't pay for page faults.
+Memory allocate(std::uint64_t bytes) {
+  Memory memory(std::malloc(std::max<std::uint64_t>(bytes, 1)));
+  if (memory) std::memset(memory.get(), 0x5a, bytes);
+  return memory;
+}
+
+double microseconds(Clock::duration duration) {
+  return std::chrono::duration<double, std::micro>(duration).count();
+}
+
+/// Every rank's value, through a collective other than the measured one: the plan under test may be a wrong one.
+template <class T>
+Result<std::vector<T>> from_all_ranks(rondo::Communicator& communicator, Collective measured, T value) {
+  constexpr auto type = std::is_same_v<T, double> ? rondo::DataType::f64 : rondo::DataType::u64;
+  std::vector<T> values(communicator.size());
+  if (measured != Collective::all_gather) {
+    if (auto done = communicator.all_gather(&value, values.data(), 1, type); !done) return done.error();
+    return values;
+  }
+  values[communicator.rank()] = value;
+  if (auto done = communicator.all_reduce(values.data(), values.data(), values.size(), type); !done)
+    return done.error();
+  return values;
+}
+
+Result<double> largest(rondo::Communicator& communicator, Collective measured, double value) {
+  auto values = from_all_ranks(communicator, measured, value);
+  if (!values) return values.error();
+  return *std::max_element(values->begin(), values->end());
+}
+
+class Measurement {
+ public:
+  Measurement(rondo::Communicator& communicator, const Options& options, const Shape& shape, bool in_place)
+      : communicator_(communicator), options_(options), shape_(shape) {
+    const auto blocks = rondo::block_counts(shape.collective, shape.ranks);
+    const std::uint64_t block_bytes = shape.count * rondo::size_of(shape.type);
+    input_bytes_ = block_bytes * blocks.input;
+    const std::uint64_t output_bytes = block_bytes * blocks.output;
+    first_ = allocate(in_place ? std::max(input_bytes_, output_bytes) : input_bytes_);
+    if (!in_place) second_ = allocate(output_bytes);
+    input_ = output_ = static_cast<char*>(first_.get());
+    if (!in_place)
+      output_ = static_cast<char*>(second_.get());
+    else if (shape.collective == Collective::all_gather)
+      input_ += shape.rank * block_bytes;
+    else if (shape.collective == Collective::reduce_scatter)
+      output_ += shape.rank * block_bytes;
+  }
+
+  bool ready() const { return input_ != nullptr && output_ != nullptr; }
+
+  Result<Timing> run() {
+    Timing timing;
+    if (auto warmed = warm_up(timing); !warmed) return warmed.error();
+    auto mean = options_.touch ? timed_singly(timing.iterations, nullptr) : timed_together(timing.iterations);
+    if (!mean) return mean.error();
+    auto slowest = largest(communicator_, shape_.collective, *mean);
+    if (!slowest) return slowest.error();
+    timing.time_us = *slowest;
+    if (options_.percentiles) {
+      std::vector<double> times;
+      if (auto single = timed_singly(timing.iterations, &times); !single) return single.error();
+      std::sort(times.begin(), times.end());
+      for (const double share : {0.5, 0.9, 0.99}) {
+        auto percentile = largest(communicator_, shape_.collective,
+                                  times[static_cast<std::size_t>(share * static_cast<double>(times.size() - 1))]);
+        if (!percentile) return percentile.error();
+        timing.percentiles_us.push_back(*percentile);
+      }
+    }
+    if (options_.check && shape_.collective != Collective::barrier) {
+      auto wrong = check();
+      if (!wrong) return wrong.error();
+      timing.wrong = *wrong;
+    }
+    return timing;
+  }
+
+ private:
+  Result<void> call() {
+    rondo::Call call;
+    call.collective = shape_.collective;
+    call.input = input_;
+    call.output = output_;
+    call.count = shape_.count;
+    call.type = shape_.type;
+    call.op = shape_.op;
+    call.root = shape_.root;
+    call.scale = 0.5;
+    return communicator_.run(call);
+  }
+
+  /// Warms up and, from the last call's time, chooses how many iterations make a steady measurement.
+  Result<void> warm_up(Timing& timing) {
+    double last_us = 0;
+    for (std::uint32_t i = 0; i < options_.warmup + 1; ++i) {
+      const auto begin = Clock::now();
+      if (auto done = call(); !done) return done;
+      last_us = microseconds(Clock::now() - begin);
+    }
+    timing.iterations = options_.iterations;
+    if (timing.iterations == 0) {
+      auto slowest = largest(communicator_, shape_.collective, last_us);
+      if (!slowest) return slowest.error();
+      timing.iterations = static_cast<std::uint32_t>(std::clamp(steady_us / std::max(*slowest, 0.05), 20.0, 100'000.0));
+    }
+    return {};
+  }
+
+  Result<double> timed_together(std::uint32_t iterations) {
+    if (auto done = communicator_.barrier(); !done) return done.error();
+    const auto begin = Clock::now();
+    for (std::uint32_t i = 0; i < iterations; ++i)
+      if (auto done = call(); !done) return done.error();
+    return microseconds(Clock::now() - begin) / iterations;
+  }
+
+  /// Each call timed by itself; the owner writes its input before, outside the clock. Returns the mean.
+  Result<double> timed_singly(std::uint32_t iterations, std::vector<double>* times) {
+    double total = 0;
+    for (std::uint32_t i = 0; i < iterations; ++i) {
+      if (options_.touch) std::memset(input_, static_cast<int>(i & 0x3f), input_bytes_);
+      if (auto done = communicator_.barrier(); !done) return done.error();
+      const auto begin = Clock::now();
+      if (auto done = call(); !done) return done.error();
+      const double taken = microseconds(Clock::now() - begin);
+      total += taken;
+      if (times != nullptr) times->push_back(taken);
+    }
+    return total / iterations;
+  }
+
+  /// One more call on fresh random data, compared with the reference; wrong elements of all ranks.
+  Result<std::uint64_t> check() {
+    const std::uint64_t seed = 0x5eed + shape_.count;
+    const bool reads = shape_.collective != Collective::broadcast || shape_.rank == shape_.root;
+    if (reads) fill_input(shape_, seed, input_);
+    if (auto done = call(); !done) return done.error();
+    const std::uint64_t own = count_wrong(shape_, seed, output_);
+    auto counts = from_all_ranks(communicator_, shape_.collective, own);
+    if (!counts) return counts.error();
+    return std::accumulate(counts->begin(), counts->end(), std::uint64_t{0});
+  }
+
+  rondo::Communicator& communicator_;
+  const Options& options_;
+  const Shape shape_;
+  std::uint64_t input_bytes_ = 0;
+  Memory first_, second_;
+  char* input_ = nullptr;
+  char* output_ = nullptr;
+};
+
+Shape shape_of(const rondo::Communicator& communicator, const Options& options, std::uint64_t bytes) {
+  Shape shape{options.collective, options.type, options.op, communicator.size(), communicator.rank(), options.root, 0};
+  if (!rondo::is_reduction(shape.collective)) shape.op = rondo::ReduceOp::sum;
+  const auto blocks = rondo::block_counts(shape.collective, shape.ranks);
+  shape.count = bytes / rondo::size_of(shape.type) / std::max(blocks.input, blocks.output);
+  return shape;
+}
+
+}  // namespace
+
+double bus_factor(Collective collective, std::uint32_t ranks) {
+  const double n = ranks;
+  switch (collective) {
+    case Collective::all_reduce:
+      return 2 * (n - 1) / n;
+    case Collective::reduce_scatter:
+    case Collective::all_gather:
+      return (n - 1) / n;
+    default:
+      return 1;
+  }
+}
+
+std::vector<const Timing*> Row::timings() const {
+  std::vector<const Timing*> result;
+  if (out_of_place) result.push_back(&*out_of_place);
+  if (in_place) result.push_back(&*in_place);
+  return result;
+}
+
+std::uint64_t Row::wrong() const {
+  std::uint64_t wrong = 0;
+  for (const Timing* timing : timings()) wrong += timing->wrong;
+  return wrong;
+}
+
+Result<Row> measure(rondo::Communicator& communicator, const Options& options, std::uint64_t bytes) {
+  const Shape shape = shape_of(communicator, options, bytes);
+  const auto blocks = rondo::block_counts(shape.collective, shape.ranks);
+  Row row;
+  row.count = shape.count;
+  row.bytes = shape.count * rondo::size_of(shape.type) * std::max(blocks.input, blocks.output);
+  alignas(64) char some[64];  // planning reads no data
+  const auto plan = communicator.plan_for(
+      rondo::Call{shape.collective, some, some, shape.count, shape.type, shape.op, shape.root, 1});
+  if (!plan) return plan.error();
+  row.plan = plan->header.algorithm;
+  for (const bool in_place : {false, true}) {
+    if (in_place ? !plan->header.in_place : !plan->header.out_of_place) continue;
+    Measurement measurement(communicator, options, shape, in_place);
+    if (!measurement.ready())
+      return rondo::Error{rondo::Errc::out_of_resources, "no memory for " + std::to_string(row.bytes) + " bytes", 0,
+                          "rondo-bench"};
+    auto timing = measurement.run();
+    if (!timing) return timing.error();
+    timing->algbw_gbps = static_cast<double>(row.bytes) / timing->time_us / 1e3;
+    timing->busbw_gbps = timing->algbw_gbps * bus_factor(shape.collective, shape.ranks);
+    (in_place ? row.in_place : row.out_of_place) = std::move(*timing);
+  }
+  return row;
+}

@@ -1,0 +1,36 @@
+// One size measured on one rank's communicator.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "options.hpp"
+#include "rondo/communicator.hpp"
+
+struct Timing {
+  double time_us = 0;          ///< per call: the slowest rank's
+  double algbw_gbps = 0;
+  double busbw_gbps = 0;
+  std::uint64_t wrong = 0;     ///< over all ranks
+  std::uint32_t iterations = 0;
+  std::vector<double> percentiles_us;  ///< 50, 90, 99, where asked for
+};
+
+struct Row {
+  std::uint64_t bytes = 0;     ///< as nccl-tests counts them: the larger buffer
+  std::uint64_t count = 0;     ///< elements per block
+  std::string plan;
+  std::optional<Timing> out_of_place;  ///< empty: an imported plan that is for calls in place only
+  std::optional<Timing> in_place;      ///< empty: one that isn't for these
+
+  std::vector<const Timing*> timings() const;
+  std::uint64_t wrong() const;  ///< wrong values of all timings
+};
+
+/// Measures one size, out of place and in place, as far as the plan allows. Collective: all ranks call it with equal arguments.
+rondo::Result<Row> measure(rondo::Communicator& communicator, const Options& options, std::uint64_t bytes);
+
+/// busbw = algbw × this, by nccl-tests' formulas.
+double bus_factor(rondo::Collective collective, std::uint32_t ranks);

@@ -1,0 +1,69 @@
+// Rondo as a participant: the public interface, no settings.
+#include <cstdio>
+#include <string>
+
+#include "compare/driver.hpp"
+#include "rondo/communicator.hpp"
+
+namespace {
+
+class Rondo {
+ public:
+  explicit Rondo(rondo::Communicator& communicator) : communicator_(communicator) {}
+
+  std::uint32_t rank() const { return communicator_.rank(); }
+  std::uint32_t ranks() const { return communicator_.size(); }
+  bool supports(compare::Operation) const { return true; }
+  void barrier() { require(communicator_.barrier()); }
+
+  void run(const compare::Call& call) {
+    using rondo::DataType;
+    using rondo::ReduceOp;
+    switch (call.operation) {
+      case compare::Operation::all_reduce:
+        return require(communicator_.all_reduce(call.input, call.output, call.count, DataType::f32));
+      case compare::Operation::broadcast:
+        return require(communicator_.broadcast(call.input, call.output, call.count, DataType::f32, call.root));
+      case compare::Operation::reduce:
+        return require(
+            communicator_.reduce(call.input, call.output, call.count, DataType::f32, ReduceOp::sum, call.root));
+      case compare::Operation::reduce_scatter:
+        return require(communicator_.reduce_scatter(call.input, call.output, call.count, DataType::f32));
+      case compare::Operation::all_gather:
+        return require(communicator_.all_gather(call.input, call.output, call.count, DataType::f32));
+    }
+  }
+
+ private:
+  void require(const rondo::Result<void>& result) const {
+    if (result) return;
+    std::fprintf(stderr, "compare_rondo: rank %u: %s\n", rank(), rondo::to_string(result.error()).c_str());
+    std::_Exit(1);
+  }
+
+  rondo::Communicator& communicator_;
+};
+
+std::string version_text() {
+  const int version = rondo::version();
+  return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
+         std::to_string(version % 100);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const compare::RankOptions options = compare::parse_rank_options(argc, argv);
+  compare::die_with_parent();
+  if (options.pin) compare::pin_to_core(options.rank);
+  const std::string job = options.socket + "-" + std::to_string(options.participant);
+  auto communicator = rondo::Communicator::local(options.rank, options.ranks, job);
+  if (!communicator) {
+    std::fprintf(stderr, "compare_rondo: rank %u: %s\n", options.rank, rondo::to_string(communicator.error()).c_str());
+    return 1;
+  }
+  Rondo library(*communicator);
+  compare::RankLink link(options, options.rank, version_text());
+  compare::Driver<Rondo>(library, link).serve();
+  return 0;
+}

@@ -1,0 +1,51 @@
+// What the coordinator and the ranks of every library say to each other over a local socket: fixed-size messages.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+
+namespace compare {
+
+enum class Operation : std::uint32_t { all_reduce, broadcast, reduce, reduce_scatter, all_gather };
+inline constexpr std::array<std::string_view, 5> operation_names{"all_reduce", "broadcast", "reduce", "reduce_scatter",
+                                                                 "all_gather"};
+
+/// One thing to measure: an operation on f32 (sum) over buffers from malloc. `bytes` is the size of the larger buffer.
+struct Case {
+  Operation operation = Operation::all_reduce;
+  std::uint32_t in_place = 0;
+  std::uint32_t touch = 0;  ///< owners rewrite their input before every call, outside the clock
+  std::uint32_t unused = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// First message of a rank.
+struct Hello {
+  std::uint32_t participant = 0;  ///< the number that the coordinator gave the library on its command line
+  std::uint32_t rank = 0;
+  std::int32_t pid = 0;
+  std::uint32_t unused = 0;
+  std::array<char, 112> version{};  ///< of the library, zero-terminated
+};
+
+struct Command {
+  enum class Kind : std::uint32_t { measure, check, supports, quit };
+  Kind kind = Kind::quit;
+  std::uint32_t release = 0;  ///< give the buffers back afterwards
+  std::uint32_t warm_up = 0;
+  std::uint32_t iterations = 0;
+  std::uint32_t batches = 1;  ///< the median of so many times `iterations` counts
+  std::uint32_t unused = 0;
+  Case what;
+};
+
+struct Reply {
+  double ns = 0;            ///< measure: time per operation of this rank
+  std::uint64_t wrong = 0;  ///< check: wrong elements; supports: 1 when the library lacks the operation
+};
+
+static_assert(std::is_trivially_copyable_v<Hello> && std::is_trivially_copyable_v<Command>);
+
+}  // namespace compare

@@ -1,0 +1,212 @@
+#include "compare/rounds.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace compare {
+namespace {
+
+// --quick: after so many rounds a setting that lost to another of its library leaves the case, as does a library
+// whose calls are long and far behind the better MPI.
+constexpr std::uint32_t qualifying_rounds = 5;
+constexpr double hopeless = 3;
+constexpr double long_call_ns = 20e6;
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+const char* name_of(Operation operation) {
+  return operation_names[static_cast<std::size_t>(operation)].data();
+}
+
+}  // namespace
+
+Rounds::Rounds(const Options& options, std::uint32_t ranks, Fleet& fleet, Fleet& probe, std::FILE* raw)
+    : options_(options),
+      ranks_(ranks),
+      fleet_(fleet),
+      probe_(probe),
+      raw_(raw),
+      watch_([&] {
+        std::vector<pid_t> pids = fleet.pids();
+        const std::vector<pid_t> more = probe.pids();
+        pids.insert(pids.end(), more.begin(), more.end());
+        return pids;
+      }()),
+      random_(options.seed) {
+  for (const Case& what : cases_for(options, ranks)) {
+    Row row{what, {}};
+    for (std::size_t i = 0; i < fleet.size(); ++i) row.entries.push_back({i, true, 0, {}});
+    rows_.push_back(row);
+  }
+  // Two buffers a rank for every participant: a third of the memory at most.
+  const double memory = static_cast<double>(sysconf(_SC_AVPHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  keep_bytes_ =
+      static_cast<std::uint64_t>(memory / 3 / 2 / ranks / static_cast<double>(std::max<std::size_t>(1, fleet.size())));
+}
+
+bool Rounds::releases(const Case& what) const {
+  return what.bytes > keep_bytes_;
+}
+
+void Rounds::run(const volatile std::sig_atomic_t& stop) {
+  for (Row& row : rows_) {
+    if (stop == 0) check(row);
+  }
+  for (Row& row : rows_) {
+    for (Entry& entry : row.entries) {
+      if (stop == 0) calibrate(row, entry);
+    }
+  }
+  watch_.look();
+  for (std::uint32_t round = 0; round < options_.rounds && stop == 0; ++round) {
+    if (options_.quick && round == qualifying_rounds) keep_best_settings();
+    measure_round(round, stop);
+  }
+}
+
+void Rounds::check(Row& row) {
+  for (Entry& entry : row.entries) {
+    Command command;
+    command.what = row.what;
+    command.kind = Command::Kind::supports;
+    const std::optional<Answer> lacks = fleet_.ask(entry.participant, command);
+    entry.serves = lacks && lacks->wrong == 0;
+    if (!entry.serves || row.what.touch != 0) continue;
+    command.kind = Command::Kind::check;
+    command.release = releases(row.what) ? 1 : 0;
+    const std::optional<Answer> answer = fleet_.ask(entry.participant, command);
+    entry.serves = answer.has_value();
+    if (!answer) continue;
+    const Participant& p = fleet_.participant(entry.participant);
+    std::fprintf(raw_,
+                 R"({"kind":"check","library":"%s","setting":"%s","collective":"%s","ranks":%u,"bytes":%llu,)"
+                 R"("in_place":%s,"wrong":%llu})"
+                 "\n",
+                 p.library.c_str(), p.setting.c_str(), name_of(row.what.operation), ranks_,
+                 static_cast<unsigned long long>(row.what.bytes), row.what.in_place != 0 ? "true" : "false",
+                 static_cast<unsigned long long>(answer->wrong));
+  }
+}
+
+void Rounds::calibrate(const Row& row, Entry& entry) {
+  if (!entry.serves) return;
+  Command command;
+  command.kind = Command::Kind::measure;
+  command.what = row.what;
+  command.warm_up = 1;
+  command.iterations = 1;
+  command.release = releases(row.what) ? 1 : 0;
+  for (int tries = 0; tries < 4; ++tries) {  // cold first calls mislead: approach the block's length in steps
+    const std::optional<Answer> answer = fleet_.ask(entry.participant, command);
+    entry.serves = answer.has_value();
+    if (!answer) return;
+    entry.ns = std::max(10.0, answer->ns);
+    if (entry.ns * command.iterations > options_.block_ms * 1e6 / 4) return;
+    command.iterations *= 8;
+    command.iterations = std::min(command.iterations, block_command(row.what, entry.ns).iterations);
+  }
+}
+
+// Warm-up and measured calls together last about block_ms, and over 100 ms only where a single call does.
+Command Rounds::block_command(const Case& what, double ns) const {
+  Command command;
+  command.kind = Command::Kind::measure;
+  command.what = what;
+  command.release = releases(what) ? 1 : 0;
+  const double touch_ns = what.touch != 0 ? 0.05 * static_cast<double>(what.bytes) + 40 : 0;
+  const double calls = options_.block_ms * 1e6 / (ns + touch_ns);
+  command.iterations = static_cast<std::uint32_t>(std::clamp(calls * 0.9, 1.0, 200000.0));
+  command.warm_up = static_cast<std::uint32_t>(std::clamp(calls * 0.1, 1.0, 2000.0));
+  if (2 * ns > longest_block_ms * 1e6 && !releases(what)) command.warm_up = 0;
+  return command;
+}
+
+double Rounds::probe_ns() {
+  Command command;
+  command.kind = Command::Kind::measure;
+  command.what.bytes = 8;
+  command.warm_up = 500;
+  command.iterations = 600;
+  command.batches = 5;
+  const std::optional<Answer> answer = probe_.ask(0, command);
+  return answer ? answer->ns : 0;
+}
+
+void Rounds::measure_round(std::uint32_t round, const volatile std::sig_atomic_t& stop) {
+  std::shuffle(rows_.begin(), rows_.end(), random_);
+  last_probe_ns_ = probe_ns();
+  for (Row& row : rows_) {
+    std::shuffle(row.entries.begin(), row.entries.end(), random_);
+    for (Entry& entry : row.entries) {
+      if (stop != 0) return;
+      if (entry.serves) measure_entry(row, entry, round);
+    }
+  }
+  const CpuShares shares = watch_.look();
+  std::fprintf(raw_,
+               R"({"kind":"round","ranks":%u,"round":%u,"others":%.4f,"stolen":%.4f})"
+               "\n",
+               ranks_, round, shares.others, shares.stolen);
+  std::fflush(raw_);
+  progress(round, shares);
+}
+
+void Rounds::measure_entry(const Row& row, Entry& entry, std::uint32_t round) {
+  const Command command = block_command(row.what, entry.ns);
+  const std::optional<Answer> answer = fleet_.ask(entry.participant, command);
+  const double before = last_probe_ns_;
+  last_probe_ns_ = probe_ns();
+  entry.serves = answer.has_value();
+  if (!answer) return;
+  entry.ns = answer->ns;
+  entry.times.push_back(answer->ns);
+  const Participant& p = fleet_.participant(entry.participant);
+  std::fprintf(raw_,
+               R"({"kind":"block","library":"%s","setting":"%s","collective":"%s","ranks":%u,"bytes":%llu,)"
+               R"("in_place":%s,"touch":%s,"round":%u,"time_us":%.4f,"iterations":%u,)"
+               R"("floor_before_ns":%.1f,"floor_after_ns":%.1f})"
+               "\n",
+               p.library.c_str(), p.setting.c_str(), name_of(row.what.operation), ranks_,
+               static_cast<unsigned long long>(row.what.bytes), row.what.in_place != 0 ? "true" : "false",
+               row.what.touch != 0 ? "true" : "false", round, answer->ns / 1000, command.iterations, before,
+               last_probe_ns_);
+}
+
+void Rounds::keep_best_settings() {
+  for (Row& row : rows_) {
+    std::map<std::string, double> best;
+    double best_peer = INFINITY;
+    for (const Entry& entry : row.entries) {
+      if (!entry.serves || entry.times.empty()) continue;
+      const double time = median(entry.times);
+      const auto [place, added] = best.try_emplace(fleet_.participant(entry.participant).library, time);
+      place->second = std::min(place->second, time);
+      const std::string& library = fleet_.participant(entry.participant).library;
+      if (library == "openmpi" || library == "mpich") best_peer = std::min(best_peer, time);
+    }
+    for (Entry& entry : row.entries) {
+      if (!entry.serves || entry.times.empty()) continue;
+      const double time = median(entry.times);
+      const bool beaten = time > best[fleet_.participant(entry.participant).library];
+      entry.serves = !beaten && !(time > hopeless * best_peer && time > long_call_ns);
+    }
+  }
+}
+
+void Rounds::progress(std::uint32_t round, const CpuShares& shares) const {
+  std::fprintf(stderr, "compare: %u ranks, round %u of %u", ranks_, round + 1, options_.rounds);
+  if (shares.others > 0.03) {
+    std::fprintf(stderr, "; WARNING: other processes used %.0f %% of the cores", 100 * shares.others);
+  }
+  if (shares.stolen > 0.03) std::fprintf(stderr, "; WARNING: the hypervisor took %.0f %%", 100 * shares.stolen);
+  std::fprintf(stderr, "\n");
+}
+
+}  // namespace compare
