@@ -93,8 +93,8 @@ RankPlace place_of_this_thread(const Topology& topology);
 /// `views[r]` is rank r's topology with exactly one rank in it.
 Topology merge(const std::vector<Topology>& views);
 
-/// Identity of this machine for merging: equal on all processes of one booted kernel.
-std::string host_identity();
+/// Identity of this machine for merging: equal on all processes of one booted kernel. Errors: out_of_resources without a descriptor.
+Result<std::string> host_identity();
 
 /// Text forms. `write_topology_json` and `read_topology_json` are inverse to one another.
 std::string print_topology(const Topology& topology);

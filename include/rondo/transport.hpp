@@ -10,8 +10,8 @@
 
 namespace rondo {
 
-/// What peers need to reach a rank: bytes, and descriptors where they are on one machine. Descriptors belong to the
-/// transport that made or received them.
+/// What peers need to reach a rank: bytes, and descriptors where they are on one machine. Whoever is given an address
+/// borrows its descriptors and duplicates those it keeps.
 struct Address {
   std::vector<std::byte> bytes;
   std::vector<int> descriptors;

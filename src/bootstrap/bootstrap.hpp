@@ -1,9 +1,12 @@
 // How ranks find one another: an all-gather of small messages before any transport exists.
 #pragma once
 
+#include <unistd.h>
+
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "rondo/result.hpp"
@@ -11,13 +14,39 @@
 
 namespace rondo {
 
+/// What every rank gave, by rank. Owns the descriptors that came with it.
+class Gathered {
+ public:
+  explicit Gathered(std::vector<Address> all = {}) : all_(std::move(all)) {}
+  Gathered(Gathered&& other) noexcept : all_(std::exchange(other.all_, {})) {}
+  Gathered& operator=(Gathered&& other) noexcept {
+    std::swap(all_, other.all_);
+    return *this;
+  }
+  ~Gathered() {
+    for (const Address& address : all_)
+      for (const int fd : address.descriptors) ::close(fd);
+  }
+
+  void push_back(Address address) { all_.push_back(std::move(address)); }
+  Address take(std::size_t rank) { return std::exchange(all_[rank], {}); }
+  bool empty() const { return all_.empty(); }
+  const Address& operator[](std::size_t rank) const { return all_[rank]; }
+  const std::vector<Address>& all() const { return all_; }
+
+ private:
+  std::vector<Address> all_;
+};
+
+/// A copy with descriptors of its own. Errors: out_of_resources, nothing left open.
+Result<Address> duplicate(const Address& from);
+
 class Bootstrap {
  public:
   virtual ~Bootstrap() = default;
-  /// Every rank gives its address and gets all, by rank (its own too). Descriptors are duplicated: the receiver owns its
-  /// own, the sender keeps its. Blocks until all ranks have come or `deadline_ns` (monotonic).
+  /// Every rank gives its address and gets all, by rank (its own too). Descriptors are duplicated: the sender keeps its own. Blocks until all ranks have come or `deadline_ns` (monotonic).
   /// Errors: deadline_exceeded (names the ranks that are missing), peer_failed (names the rank), invalid_argument.
-  virtual Result<std::vector<Address>> all_gather(const Address& own, std::int64_t deadline_ns) = 0;
+  virtual Result<Gathered> all_gather(const Address& own, std::int64_t deadline_ns) = 0;
 };
 
 /// `n` ends of one in-process bootstrap, for n threads.

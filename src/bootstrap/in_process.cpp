@@ -1,6 +1,3 @@
-#include <fcntl.h>
-
-#include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -23,24 +20,6 @@ struct Board {
   bool broken = false;
 };
 
-Result<Address> duplicate(const Address& from) {
-  Address copy;
-  copy.bytes = from.bytes;
-  for (const int fd : from.descriptors) {
-    const int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    if (own < 0) {
-      const int number = errno;
-      for (const int opened : copy.descriptors) close(opened);
-      return Error{
-          Errc::out_of_resources,
-          "a peer's address needs " + std::to_string(from.descriptors.size()) + " file descriptors (limit: ulimit -n)",
-          number, "bootstrap"};
-    }
-    copy.descriptors.push_back(own);
-  }
-  return copy;
-}
-
 class InProcessBootstrap final : public Bootstrap {
  public:
   InProcessBootstrap(std::uint32_t rank, std::shared_ptr<Board> board) : rank_(rank), board_(std::move(board)) {}
@@ -50,7 +29,7 @@ class InProcessBootstrap final : public Bootstrap {
     board_->changed.notify_all();
   }
 
-  Result<std::vector<Address>> all_gather(const Address& own, std::int64_t deadline_ns) override {
+  Result<Gathered> all_gather(const Address& own, std::int64_t deadline_ns) override {
     std::unique_lock lock(board_->mutex);
     const std::uint32_t size = static_cast<std::uint32_t>(board_->posted.size());
     const auto deadline = std::chrono::steady_clock::time_point(std::chrono::nanoseconds(deadline_ns));
@@ -61,7 +40,7 @@ class InProcessBootstrap final : public Bootstrap {
       if (board_->broken) return Error{Errc::peer_failed, "a rank of this process left during creation", 0, "bootstrap"};
       if (board_->changed.wait_until(lock, deadline) == std::cv_status::timeout && board_->here != size) return missing();
     }
-    std::vector<Address> all;
+    Gathered all;
     Result<void> copied;
     for (const Address* address : board_->posted) {
       auto copy = duplicate(*address);

@@ -68,65 +68,60 @@ class LocalBootstrap final : public Bootstrap {
  public:
   LocalBootstrap(std::uint32_t rank, std::vector<Fd> sockets, std::uint32_t size) : rank_(rank), size_(size), sockets_(std::move(sockets)) {}
 
-  Result<std::vector<Address>> all_gather(const Address& own, std::int64_t deadline_ns) override {
+  Result<Gathered> all_gather(const Address& own, std::int64_t deadline_ns) override {
     return rank_ == 0 ? gather_and_spread(own, deadline_ns) : give_and_take(own, deadline_ns);
   }
 
  private:
-  Result<std::vector<Address>> gather_and_spread(const Address& own, std::int64_t deadline_ns) {
-    std::vector<Address> all(size_);
-    std::vector<bool> have(size_, false);
-    have[0] = true;
-    all[0] = own;
-    std::uint32_t missing = size_ - 1;
-    while (missing != 0) {
-      auto came = next_ready(have, deadline_ns);
-      if (!came) return fail_all(all, came.error(), deadline_ns);
-      auto frame = receive_frame(sockets_[*came].get(), deadline_ns);
-      if (!frame) return fail_all(all, lost(*came, frame.error()), deadline_ns);
-      all[*came] = std::move(*frame);
-      have[*came] = true;
-      --missing;
+  Result<Gathered> gather_and_spread(const Address& own, std::int64_t deadline_ns) {
+    std::vector<Gathered> came(size_);  // one address each, so that what has come is closed on every way out
+    for (std::uint32_t missing = size_ - 1; missing != 0; --missing) {
+      auto rank = next_ready(came, deadline_ns);
+      if (!rank) return fail_all(rank.error());
+      auto frame = receive_frame(sockets_[*rank].get(), deadline_ns);
+      if (!frame) return fail_all(lost(*rank, frame.error()));
+      came[*rank].push_back(std::move(*frame));
     }
-    for (std::uint32_t to = 1; to < size_; ++to)
-      for (std::uint32_t from = 0; from < size_ + 1; ++from) {
-        // the first frame of an answer is its status
-        auto sent = send_frame(sockets_[to].get(), from == 0 ? Address{} : all[from - 1], deadline_ns);
-        if (!sent) return fail_all(all, lost(to, sent.error()), deadline_ns);
-      }
-    return own_copies(std::move(all), own);
+    const auto from_rank = [&](std::uint32_t rank) -> const Address& { return rank == 0 ? own : came[rank][0]; };
+    for (std::uint32_t to = 1; to < size_; ++to) {
+      // the first frame of an answer is its status
+      Result<void> sent = send_frame(sockets_[to].get(), Address{}, deadline_ns);
+      for (std::uint32_t from = 0; sent && from < size_; ++from) sent = send_frame(sockets_[to].get(), from_rank(from), deadline_ns);
+      if (!sent) return fail_all(lost(to, sent.error()));
+    }
+    auto first = duplicate(own);
+    if (!first) return first.error();
+    Gathered all;
+    all.push_back(std::move(*first));
+    for (std::uint32_t rank = 1; rank < size_; ++rank) all.push_back(came[rank].take(0));
+    return all;
   }
 
-  Result<std::vector<Address>> give_and_take(const Address& own, std::int64_t deadline_ns) {
+  Result<Gathered> give_and_take(const Address& own, std::int64_t deadline_ns) {
     const int socket = sockets_[0].get();
     if (auto sent = send_frame(socket, own, deadline_ns); !sent) return lost(0, sent.error());
-    std::vector<Address> all;
-    const auto refuse = [&](const Error& error) -> Result<std::vector<Address>> {
-      for (const Address& address : all)
-        for (const int fd : address.descriptors) close(fd);
-      return error;
-    };
+    Gathered all;
     for (std::uint32_t from = 0; from < size_ + 1; ++from) {
       auto frame = receive_frame(socket, deadline_ns);
-      if (!frame) return refuse(lost(0, frame.error()));
+      if (!frame) return lost(0, frame.error());
       if (from != 0) {
         all.push_back(std::move(*frame));
       } else if (!frame->bytes.empty()) {
         const auto* text = reinterpret_cast<const char*>(frame->bytes.data());
         const bool late = text[0] == 'd';
-        return refuse(in_bootstrap(late ? Errc::deadline_exceeded : Errc::peer_failed, std::string(text + 1, frame->bytes.size() - 1)));
+        return in_bootstrap(late ? Errc::deadline_exceeded : Errc::peer_failed, std::string(text + 1, frame->bytes.size() - 1));
       }
     }
     return all;
   }
 
   /// The next rank whose frame has come and isn't taken yet. A hang-up counts: reading it tells.
-  Result<std::uint32_t> next_ready(const std::vector<bool>& have, std::int64_t deadline_ns) {
+  Result<std::uint32_t> next_ready(const std::vector<Gathered>& have, std::int64_t deadline_ns) {
     for (;;) {
       std::vector<pollfd> entries;
       std::vector<std::uint32_t> ranks;
       for (std::uint32_t rank = 1; rank < size_; ++rank)
-        if (!have[rank]) {
+        if (have[rank].empty()) {
           entries.push_back({sockets_[rank].get(), POLLIN, 0});
           ranks.push_back(rank);
         }
@@ -139,21 +134,10 @@ class LocalBootstrap final : public Bootstrap {
   }
 
   /// Tells every rank that is still there why nothing comes, then gives up.
-  Result<std::vector<Address>> fail_all(std::vector<Address>& all, const Error& error, std::int64_t /*deadline_ns*/) {
+  Error fail_all(const Error& error) {
     const std::string text = (error.code == Errc::deadline_exceeded ? "d" : "p") + error.detail;
     for (std::uint32_t rank = 1; rank < size_; ++rank) (void)send_frame(sockets_[rank].get(), pack(text.data(), text.size()), now_ns() + 100'000'000);
-    for (std::uint32_t rank = 1; rank < size_; ++rank)
-      for (const int fd : all[rank].descriptors) close(fd);
     return error;
-  }
-
-  /// all[0]'s descriptors are still the caller's; the receiver of a result owns what is in it.
-  Result<std::vector<Address>> own_copies(std::vector<Address> all, const Address& own) {
-    for (std::size_t i = 0; i < own.descriptors.size(); ++i) {
-      all[0].descriptors[i] = dup(own.descriptors[i]);
-      if (all[0].descriptors[i] < 0) return in_bootstrap(Errc::out_of_resources, "no file descriptor left (limit: ulimit -n)", errno);
-    }
-    return all;
   }
 
   std::uint32_t rank_;

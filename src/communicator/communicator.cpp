@@ -3,6 +3,7 @@
 
 #include <time.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <thread>
 
@@ -151,17 +152,19 @@ Result<std::vector<Communicator>> Communicator::in_process(std::uint32_t n, cons
   auto ends = make_in_process_bootstrap(n);
   std::vector<std::optional<Result<CommunicatorParts>>> parts(n);
   std::vector<std::thread> threads;
+  std::atomic<std::uint32_t> first_to_fail{n};  // the cause; the others fail because of it
   for (std::uint32_t rank = 0; rank < n; ++rank)
     threads.emplace_back([&, rank] {
       parts[rank] = join(*ends[rank], rank, n, *merged, *view, n);
-      if (!*parts[rank]) ends[rank].reset();  // the others stop waiting
+      if (*parts[rank]) return;
+      std::uint32_t nobody = n;
+      first_to_fail.compare_exchange_strong(nobody, rank, std::memory_order_relaxed);  // read after the threads are joined
+      ends[rank].reset();                                                              // the others stop waiting
     });
   for (std::thread& thread : threads) thread.join();
+  if (const std::uint32_t failed = first_to_fail.load(std::memory_order_relaxed); failed != n) return parts[failed]->error();
   std::vector<Communicator> communicators;
-  for (auto& part : parts) {
-    if (!*part) return part->error();
-    communicators.push_back(Communicator(std::make_shared<Impl>(std::move(**part))));
-  }
+  for (auto& part : parts) communicators.push_back(Communicator(std::make_shared<Impl>(std::move(**part))));
   return communicators;
 }
 

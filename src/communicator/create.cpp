@@ -32,7 +32,6 @@ Result<std::vector<RankInfo>> introduce(Bootstrap& bootstrap, const RankInfo& ow
   if (!gathered) return gathered.error();
   std::vector<RankInfo> infos;
   for (std::uint32_t rank = 0; rank < size; ++rank) {
-    for (const int fd : (*gathered)[rank].descriptors) close(fd);  // none belong here
     auto info = unpack_rank_info((*gathered)[rank]);
     if (!info) {
       info.error().detail = "rank " + std::to_string(rank) + ": " + info.error().detail;
@@ -95,9 +94,11 @@ Result<CommunicatorParts> join(Bootstrap& bootstrap, std::uint32_t rank, std::ui
   auto share = take_staging(config()->staging_bytes, ranks_here);
   if (!share) return share.error();
 
+  auto host = host_identity();
+  if (!host) return host.error();
   RankInfo own;
   own.rank = rank;
-  own.host = host_identity();
+  own.host = std::move(*host);
   own.host_name = host_name();
   own.process = getpid();
   own.share_bytes = share->bytes();
@@ -136,7 +137,7 @@ Result<CommunicatorParts> join(Bootstrap& bootstrap, std::uint32_t rank, std::ui
   auto addresses = bootstrap.all_gather(address ? *address : Address{}, deadline_ns);
   if (!address) return address.error();
   if (!addresses) return addresses.error();
-  Result<void> ready = parts.transport->connect(*addresses, deadline_ns);
+  Result<void> ready = parts.transport->connect(addresses->all(), deadline_ns);
   if (ready) ready = parts.transport->commit(0, parts.layout.control_bytes());
   // Nobody goes on before everybody has mapped everything.
   if (auto all = agree(bootstrap, ready, size, deadline_ns); !all) return all.error();

@@ -1,7 +1,10 @@
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 
+#include "base/fd.hpp"
 #include "rondo/topology.hpp"
 #include "topology/files.hpp"
 #include "topology/machine.hpp"
@@ -15,10 +18,15 @@ std::string host_name() {
 }
 
 // One number a boot, the same in every container and name space of the kernel. Host names differ between containers, so
-// they serve only where the number can't be read.
-std::string host_identity() {
-  const std::string boot{trimmed(read_small_file("/proc/sys/kernel/random/boot_id"))};
-  return boot.empty() ? std::string("host-") + host_name() : std::string("boot-") + boot;
+// they serve only where there is no such number: a mere lack of descriptors must not make one machine look like two.
+Result<std::string> host_identity() {
+  const Fd file(open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
+  if (!file && (errno == EMFILE || errno == ENFILE))
+    return Error{Errc::out_of_resources, "no file descriptor left to read this machine's identity (limit: ulimit -n)", errno, "topology"};
+  std::array<char, 64> text{};
+  const ssize_t got = file ? read(file.get(), text.data(), text.size()) : 0;
+  const std::string_view boot = trimmed({text.data(), got > 0 ? static_cast<std::size_t>(got) : 0});
+  return boot.empty() ? "host-" + host_name() : "boot-" + std::string(boot);
 }
 
 }  // namespace rondo

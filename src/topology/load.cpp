@@ -78,7 +78,9 @@ Result<Topology> discover_topology() {
   if (!file) return file.error();
   file->machine.infos["HostName"] = host_name();
   if (!has_network(file->machine)) add_interfaces(file->machine, active_interfaces());
-  Topology topology = build_topology(*file, host_identity(), network_speeds());
+  auto identity = host_identity();
+  if (!identity) return identity.error();
+  Topology topology = build_topology(*file, *identity, network_speeds());
   topology.cpu_quota = read_cpu_quota();
   return topology;
 }

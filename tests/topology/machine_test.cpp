@@ -14,7 +14,7 @@ TEST_CASE("this machine has a machine, processors that this process may use, and
   CHECK(count(*topology, NodeKind::machine) == 1);
   CHECK(topology->nodes.front().kind == NodeKind::machine);
   REQUIRE(topology->hosts.size() == 1);
-  CHECK(topology->hosts[0] == host_identity());
+  CHECK(topology->hosts[0] == *host_identity());
   cpu_set_t allowed;
   REQUIRE(sched_getaffinity(0, sizeof allowed, &allowed) == 0);
   const auto& cpus = topology->nodes.front().cpus;
@@ -26,7 +26,7 @@ TEST_CASE("this machine has a machine, processors that this process may use, and
 }
 
 TEST_CASE("the identity of the host stays the same") {
-  CHECK(host_identity() == host_identity());
+  CHECK(*host_identity() == *host_identity());
 }
 
 TEST_CASE("a thread's place follows its affinity") {

@@ -71,8 +71,9 @@ Result<void> Party::connect(const std::function<void(std::vector<Address>&)>& da
   if (!address) return address.error();
   auto all = bootstrap->all_gather(*address, deadline_ns);
   if (!all) return all.error();
-  if (damage) damage(*all);
-  auto connected = transport->connect(*all, deadline_ns);
+  std::vector<Address> given = all->all();
+  if (damage) damage(given);
+  auto connected = transport->connect(given, deadline_ns);
   auto met = bootstrap->all_gather({}, deadline_ns);
   if (!connected) return connected;
   if (!met) return met.error();

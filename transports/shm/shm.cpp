@@ -52,30 +52,21 @@ class ShmTransport final : public Transport {
   }
 
   Result<void> connect(const std::vector<Address>& all, std::int64_t /*deadline_ns*/) override {
-    // Received descriptors are ours from here on, whatever goes wrong below.
-    std::vector<Fd> segments(all.size());
+    peers_.resize(all.size());
     peer_lifelines_.resize(all.size());
     for (std::uint32_t rank = 0; rank < all.size(); ++rank) {
-      if (rank == options_.rank) {
-        for (const int copy : all[rank].descriptors) ::close(copy);
-        continue;
-      }
+      if (rank == options_.rank) continue;
       if (all[rank].descriptors.size() != 2 || all[rank].bytes.size() != sizeof(ShmAddress))
         return Error{Errc::invalid_argument, "rank " + std::to_string(rank) + " sent no usable shared-memory address", 0, "shm"};
-      segments[rank].reset(all[rank].descriptors[0]);
-      peer_lifelines_[rank].reset(all[rank].descriptors[1]);
-    }
-    peers_.resize(all.size());
-    for (std::uint32_t rank = 0; rank < all.size(); ++rank) {
-      if (rank == options_.rank) continue;
-      auto mapped = Segment::map(segments[rank].get(), options_.segment_bytes);
+      auto mapped = Segment::map(all[rank].descriptors[0], options_.segment_bytes);
       if (!mapped) {
         mapped.error().detail = "rank " + std::to_string(rank) + ": " + mapped.error().detail;
         return mapped.error();
       }
       peers_[rank] = std::move(*mapped);
-      if (!watch_lifeline(peer_lifelines_[rank].get(), rank, note_))
-        return Error{Errc::out_of_resources, "no descriptor left to watch rank " + std::to_string(rank) + " with (limit: ulimit -n)", errno, "shm"};
+      peer_lifelines_[rank].reset(fcntl(all[rank].descriptors[1], F_DUPFD_CLOEXEC, 0));
+      if (!peer_lifelines_[rank] || !watch_lifeline(peer_lifelines_[rank].get(), rank, note_))
+        return Error{Errc::out_of_resources, "no file descriptor left to watch rank " + std::to_string(rank) + " with (limit: ulimit -n)", errno, "shm"};
     }
     offered_.reset();
     return {};
