@@ -62,7 +62,7 @@ const Node& node_named(const Topology& topology, const std::string& name) {
   return topology.nodes.front();
 }
 
-const Link& link_typed(const Topology& topology, const std::string& type) {
+const Link& link_typed(const Topology& topology, std::string_view type) {
   for (const auto& link : topology.links)
     if (link.type == type) return link;
   FAIL("no link is of type " << type);
