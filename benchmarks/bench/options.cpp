@@ -40,7 +40,7 @@ std::optional<Options> parse_options(int argc, char** argv, int& status) {
   Options options;
   std::string collective, min = "8", max = "64M", step, type = "f32", op = "sum";
   int check = 1;
-  app.add_option("op", collective, "all_reduce, reduce, broadcast, reduce_scatter, all_gather or barrier")->required();
+  app.add_option("OP", collective, "all_reduce, reduce, broadcast, reduce_scatter, all_gather or barrier")->required();
   app.add_option("-n,--ranks", options.ranks, "local ranks to start (none: one rank of the job that the environment describes)")->check(CLI::Range(1, 4096));
   app.add_flag("--threads", options.threads, "ranks are threads of one process");
   app.add_flag("!--no-bind", options.bind, "don't bind rank r to processor r (done when there are enough)");
@@ -65,10 +65,10 @@ std::optional<Options> parse_options(int argc, char** argv, int& status) {
   app.set_version_flag("--version", "rondo-bench 0.1.0");
   try {
     app.parse(argc, argv);
-    options.collective = value_or_throw("op", rondo::parse_collective(collective));
+    options.collective = value_or_throw("OP", rondo::parse_collective(collective));
     if (options.collective == rondo::Collective::all_to_all || options.collective == rondo::Collective::send_recv)
       throw CLI::ValidationError(
-          "op",
+          "OP",
           "'" + collective +
               "' is not measured yet; accepted: all_reduce, reduce, broadcast, reduce_scatter, all_gather, barrier");
     options.min_bytes = parse_size("-b", min);

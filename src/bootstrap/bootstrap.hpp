@@ -44,7 +44,8 @@ Result<Address> duplicate(const Address& from);
 class Bootstrap {
  public:
   virtual ~Bootstrap() = default;
-  /// Every rank gives its address and gets all, by rank (its own too). Descriptors are duplicated: the sender keeps its own. Blocks until all ranks have come or `deadline_ns` (monotonic).
+  /// Every rank gives its address and gets all, by rank (its own too). Descriptors are duplicated: the sender keeps its own.
+  /// Blocks until all ranks have come or `deadline_ns` (monotonic).
   /// Errors: deadline_exceeded (names the ranks that are missing), peer_failed (names the rank), invalid_argument.
   virtual Result<Gathered> all_gather(const Address& own, std::int64_t deadline_ns) = 0;
 };

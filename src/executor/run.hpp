@@ -19,8 +19,10 @@ struct Binding {
 enum class Progress : std::uint8_t { done, blocked, mismatch };
 
 /// One call in progress on a context. At most one at a time per context. advance() may be called by any thread that holds
-/// the communicator's execution token.
-class Run {
+/// the communicator's execution token. `digests` off leaves out what finds ranks that disagree: bench_overhead measures
+/// what that costs, and nothing else may use it.
+template <bool digests>
+class BasicRun {
  public:
   /// Prepares call `context.call + 1`. `executable` and buffers must outlive the run.
   void begin(Context& context, const Executable& executable, const CallIdentity& identity, std::uint32_t digest, const Binding& binding);
@@ -50,6 +52,7 @@ class Run {
   };
 
   bool enter();
+  void write_record();
   void finish();
   Progress advance_straight(std::uint32_t spins);
   Progress advance_lanes(std::uint32_t spins);
@@ -86,5 +89,8 @@ class Run {
   std::uint32_t step_ = 0;        ///< of a straight executable
   std::vector<Cursor> cursors_;   ///< of the others, by lane
 };
+
+using Run = BasicRun<true>;
+extern template class BasicRun<true>;
 
 }  // namespace rondo

@@ -16,7 +16,7 @@ lib=$(dirname "$(find "$prefix" -name librondo.so | head -n 1)")
 export LD_LIBRARY_PATH=$lib
 
 # C++: the README's example
-cmake -S "$source/tests/install/cpp" -B "$work/cpp" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_CXX_FLAGS="$link" \
+cmake -G Ninja -S "$source/tests/install/cpp" -B "$work/cpp" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_CXX_FLAGS="$link" \
   -DRONDO_EXAMPLE="$source/examples/all_reduce.cpp" >"$work/cpp.log" || { cat "$work/cpp.log"; fail "find_package(rondo) failed"; }
 cmake --build "$work/cpp" >>"$work/cpp.log" || { cat "$work/cpp.log"; fail "the C++ program doesn't build"; }
 ldd "$work/cpp/consumer" | grep -q "$lib/librondo.so" || fail "the C++ program doesn't use the installed librondo.so"

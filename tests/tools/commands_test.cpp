@@ -75,7 +75,7 @@ TEST_CASE("rondo-bench refuses a wrong flag, size, type, operation, file or vari
   const std::string ring = RONDO_SOURCE_DIR "/tests/formats/data/ring3.xml";
   CHECK(refusals(bench_program(),
                  {
-                     {{}, {}, {"op"}},
+                     {{}, {}, {"OP"}},
                      {{"all_redcue", "-n", "2"}, {}, {"all_redcue", "all_reduce"}},
                      {{"all_reduce", "-n", "2", "--bogus"}, {}, {"--bogus", "--help"}},
                      {{"all_reduce", "-n", "0"}, {}, {"--ranks", "0"}},

@@ -1,4 +1,6 @@
 // Steps with message links among their operands.
+#pragma once
+
 #include <algorithm>
 #include <cstring>
 
@@ -7,7 +9,8 @@
 
 namespace rondo {
 
-Progress Run::link_move(const ExecStep& step, std::uint64_t piece) {
+template <bool digests>
+Progress BasicRun<digests>::link_move(const ExecStep& step, std::uint64_t piece) {
   const Executable& exec = *executable_;
   Transport& transport = context_->transport();
   const std::uint64_t begin = piece * exec.piece_bytes;
@@ -54,7 +57,8 @@ Progress Run::link_move(const ExecStep& step, std::uint64_t piece) {
   return Progress::done;
 }
 
-bool Run::waits_for(std::uint32_t rank) const {
+template <bool digests>
+bool BasicRun<digests>::waits_for(std::uint32_t rank) const {
   if (blocked_ == nullptr || blocked_->op != ExecOp::link_move) return false;
   const ExecOperand* first = &executable_->operands[blocked_->first_operand];
   return std::any_of(first, first + blocked_->sources + blocked_->destinations,
@@ -62,7 +66,8 @@ bool Run::waits_for(std::uint32_t rank) const {
 }
 
 /// A call ends when its last message has left: the caller may not come back to turn the crank for it.
-bool Run::links_idle() {
+template <bool digests>
+bool BasicRun<digests>::links_idle() {
   blocked_ = nullptr;
   context_->transport().progress();
   return context_->transport().idle();

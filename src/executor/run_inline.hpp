@@ -1,4 +1,6 @@
 // Steps whose scratch is inline lines: the payload arrives with its flag.
+#pragma once
+
 #include <cstring>
 
 #include "executor/pointer_buffer.hpp"
@@ -7,7 +9,8 @@
 
 namespace rondo {
 
-Progress Run::inline_publish(const ExecStep& step) {
+template <bool digests>
+Progress BasicRun<digests>::inline_publish(const ExecStep& step) {
   const Executable& exec = *executable_;
   const ExecOperand* operands = &exec.operands[step.first_operand];
   InlineLine* lines = context_->inline_lines(context_->rank(), parity_, static_cast<std::uint32_t>(operands[1].offset));
@@ -15,12 +18,13 @@ Progress Run::inline_publish(const ExecStep& step) {
   return Progress::done;
 }
 
-Progress Run::poll_line(std::uint32_t rank, const InlineLine& line, std::uint32_t spins) {
+template <bool digests>
+Progress BasicRun<digests>::poll_line(std::uint32_t rank, const InlineLine& line, std::uint32_t spins) {
   for (std::uint32_t spin = 0;; ++spin) {
     // pairs with publish_lines(): release of the flag publishes the payload
     const std::uint64_t seen = line.flag.load(std::memory_order_acquire);
     if (seen == flag()) return Progress::done;
-    if (seen >> 32 == (call_ & 0xffffffff) && seen != 0) {
+    if (digests && seen >> 32 == (call_ & 0xffffffff) && seen != 0) {
       disagreeing_ = rank;
       return Progress::mismatch;
     }
@@ -30,7 +34,8 @@ Progress Run::poll_line(std::uint32_t rank, const InlineLine& line, std::uint32_
 }
 
 /// Sources may be inline lines (of any rank) or user buffers, destinations user buffers or own inline lines.
-Progress Run::inline_gather(const ExecStep& step, std::uint32_t spins) {
+template <bool digests>
+Progress BasicRun<digests>::inline_gather(const ExecStep& step, std::uint32_t spins) {
   if (step.chunk_bytes > inline_payload) return inline_gather_many(step, spins);
   const ExecOperand* operands = &executable_->operands[step.first_operand];
   PointerBuffer buffer;
@@ -50,7 +55,8 @@ Progress Run::inline_gather(const ExecStep& step, std::uint32_t spins) {
 }
 
 /// The same for chunks of several lines, which are unpacked first.
-Progress Run::inline_gather_many(const ExecStep& step, std::uint32_t spins) {
+template <bool digests>
+Progress BasicRun<digests>::inline_gather_many(const ExecStep& step, std::uint32_t spins) {
   const ExecOperand* operands = &executable_->operands[step.first_operand];
   const std::uint64_t line_count = (step.chunk_bytes + inline_payload - 1) / inline_payload;
   const std::uint64_t padded = (step.chunk_bytes + cache_line - 1) / cache_line * cache_line;
@@ -74,7 +80,8 @@ Progress Run::inline_gather_many(const ExecStep& step, std::uint32_t spins) {
 }
 
 /// Combines or copies to the destinations; the result goes straight to the first user buffer among them, else by way of `spare`.
-void Run::inline_result(const ExecStep& step, void* const* sources, std::byte* spare) {
+template <bool digests>
+void BasicRun<digests>::inline_result(const ExecStep& step, void* const* sources, std::byte* spare) {
   const ExecOperand* destinations = &executable_->operands[step.first_operand + step.sources];
   const std::uint64_t bytes = step.chunk_bytes;
   std::byte* result = spare;

@@ -1,0 +1,236 @@
+// The interpreter: entering, finishing, lanes, and the steps on mapped memory. run.cpp compiles it.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+
+#include "executor/pointer_buffer.hpp"
+#include "executor/run.hpp"
+#include "executor/small_copy.hpp"
+
+namespace rondo {
+
+template <bool digests>
+void BasicRun<digests>::begin(Context& context, const Executable& executable, const CallIdentity& identity, std::uint32_t digest, const Binding& binding) {
+  context_ = &context;
+  executable_ = &executable;
+  call_ = ++context.call;
+  parity_ = call_ & 1;
+  digest_ = digest;
+  if constexpr (digests) history_ = context.history = chained(context.history, digest);
+  identity_ = identity;
+  scale_ = binding.scale;
+  bases_ = context.bases(parity_);
+  // The plan never writes an input; the base table is shared with outputs, hence the cast.
+  bases_[base_input] = static_cast<std::byte*>(const_cast<void*>(binding.input));
+  bases_[base_output] = static_cast<std::byte*>(binding.output);
+  // In place the output's lines are in the caches already, having just been read.
+  streams_ = binding.input != binding.output;
+  entered_ = false;
+  blocked_ = nullptr;
+  step_ = 0;
+  if (!executable.straight) cursors_.assign(executable.lanes.size(), Cursor{});
+}
+
+/// The one cross-call rule: before the first write of call c every peer has finished c − 2. A peer that entered c − 1 has;
+/// otherwise its `done` word says so.
+template <bool digests>
+bool BasicRun<digests>::enter() {
+  Context& context = *context_;
+  if (context.entered_by_all + 1 < call_ && call_ > 2) {
+    for (std::uint32_t rank = 0; rank < context.size(); ++rank) {
+      if (rank == context.rank() || !context.mapped(rank) || context.entered[rank] + 1 >= call_) continue;
+      // pairs with finish() of the peer: release of done publishes its last reads and writes of that call
+      if (context.status(rank).done.load(std::memory_order_acquire) + 2 < call_) return false;
+      context.entered[rank] = call_ - 1;
+    }
+  }
+  entered_ = true;
+  if constexpr (digests) write_record();
+  return true;
+}
+
+template <bool digests>
+void BasicRun<digests>::write_record() {
+  CallRecord& record = context_->record(context_->rank(), parity_);
+  record.sequence.store(0, std::memory_order_relaxed);
+  // pairs with read_record(): whoever acquires a new field sees sequence 0, or the new one
+  record.count.store(identity_.count, std::memory_order_release);
+  record.plan_hash.store(identity_.plan_hash, std::memory_order_release);
+  record.what.store(identity_.what(), std::memory_order_release);
+  record.root.store(identity_.root, std::memory_order_release);
+  record.digest.store(digest_, std::memory_order_release);
+  record.sequence.store(call_, std::memory_order_release);
+}
+
+template <bool digests>
+void BasicRun<digests>::finish() {
+  Context& context = *context_;
+  if (executable_->hears_all) {
+    context.entered_by_all = call_;
+  } else {
+    for (const std::uint32_t rank : executable_->hears) context.entered[rank] = call_;
+  }
+  // pairs with enter() of the peers
+  context.status(context.rank()).done.store(call_, std::memory_order_release);
+}
+
+template <bool digests>
+Progress BasicRun<digests>::advance(std::uint32_t spins) {
+  if (!entered_ && !enter()) return Progress::blocked;
+  const Progress progress = executable_->straight ? advance_straight(spins) : advance_lanes(spins);
+  if (progress != Progress::done) return progress;
+  if (executable_->links && !links_idle()) return Progress::blocked;
+  finish();
+  return Progress::done;
+}
+
+/// One lane, one turn: the small calls. No cursor but the step's number.
+template <bool digests>
+Progress BasicRun<digests>::advance_straight(std::uint32_t spins) {
+  const ExecStep* steps = executable_->steps.data();
+  const auto count = static_cast<std::uint32_t>(executable_->steps.size());
+  for (; step_ < count; ++step_) {
+    const Progress progress = step_once(steps[step_], 0, 0, 0, spins);
+    if (progress != Progress::done) [[unlikely]] {
+      blocked_ = &steps[step_];
+      return progress;
+    }
+  }
+  return Progress::done;
+}
+
+template <bool digests>
+Progress BasicRun<digests>::advance_lanes(std::uint32_t spins) {
+  bool all_done = true;
+  // With several lanes nobody spins: another lane of this rank may be what the wait is for.
+  const std::uint32_t lane_spins = cursors_.size() == 1 ? spins : 1;
+  for (std::uint32_t lane = 0; lane < cursors_.size(); ++lane) {
+    Cursor& cursor = cursors_[lane];
+    if (cursor.done) continue;
+    const Progress progress = advance_lane(lane, cursor, lane_spins);
+    if (progress == Progress::mismatch) return progress;
+    all_done &= progress == Progress::done;
+  }
+  return all_done ? Progress::done : Progress::blocked;
+}
+
+template <bool digests>
+Progress BasicRun<digests>::advance_lane(std::uint32_t lane, Cursor& cursor, std::uint32_t spins) {
+  const Executable& exec = *executable_;
+  const ExecLane& exec_lane = exec.lanes[lane];
+  for (; cursor.turn < exec.turns; ++cursor.turn, cursor.step = 0) {
+    for (; cursor.step < exec_lane.steps; ++cursor.step) {
+      const ExecStep& step = exec.steps[exec_lane.first_step + cursor.step];
+      const std::uint64_t piece = cursor.turn - step.skew;
+      if (cursor.turn < step.skew || piece >= exec.pieces) continue;
+      const Progress progress = step_once(step, lane, cursor.turn, piece, spins);
+      if (progress != Progress::done) {
+        blocked_ = &step;
+        blocked_piece_ = piece;
+        return progress;
+      }
+    }
+  }
+  cursor.done = true;
+  return Progress::done;
+}
+
+template <bool digests>
+Progress BasicRun<digests>::step_once(const ExecStep& step, std::uint32_t lane, std::uint64_t turn, std::uint64_t piece, std::uint32_t spins) {
+  switch (step.op) {
+    case ExecOp::copy:
+    case ExecOp::reduce: move(step, piece); return Progress::done;
+    case ExecOp::signal: signal(step, lane, turn); return Progress::done;
+    case ExecOp::wait: return wait(step, piece, spins);
+    case ExecOp::inline_publish: return inline_publish(step);
+    case ExecOp::inline_gather: return inline_gather(step, spins);
+    case ExecOp::link_move: return link_move(step, piece);
+  }
+  return Progress::done;
+}
+
+template <bool digests>
+void BasicRun<digests>::signal(const ExecStep& step, std::uint32_t lane, std::uint64_t turn) {
+  LaneLine& line = context_->lane(context_->rank(), lane);
+  if constexpr (digests) line.digest[parity_].store(flag(), std::memory_order_relaxed);
+  // pairs with wait(): acquire of progress publishes the digest and everything this lane wrote before
+  line.progress.store((call_ << progress_call_shift) + turn * step.stride + step.position, std::memory_order_release);
+}
+
+template <bool digests>
+Progress BasicRun<digests>::wait(const ExecStep& step, std::uint64_t piece, std::uint32_t spins) {
+  if (piece < step.lag) return Progress::done;
+  const std::uint64_t target = (call_ << progress_call_shift) + (piece - step.lag) * step.stride + step.position;
+  const LaneLine& line = context_->lane(step.rank, step.lane);
+  for (std::uint32_t spin = 0;; ++spin) {
+    // pairs with signal(): release of progress
+    const std::uint64_t progress = line.progress.load(std::memory_order_acquire);
+    if (static_cast<std::int64_t>(progress - target) >= 0) break;  // a difference, so that the call number may wrap
+    if (spin >= spins) return Progress::blocked;
+    cpu_relax();
+  }
+  if (digests && step.check_digest && line.digest[parity_].load(std::memory_order_relaxed) != flag()) {
+    disagreeing_ = step.rank;
+    return Progress::mismatch;
+  }
+  return Progress::done;
+}
+
+template <bool digests>
+std::byte* BasicRun<digests>::address(const ExecOperand& operand, std::uint64_t piece) const {
+  const Executable& exec = *executable_;
+  std::byte* base = bases_[operand.base] + operand.offset;
+  if (exec.pieces == 1) return base;
+  return operand.kind == ExecOperand::slot ? base + (piece % exec.depth) * exec.slot_stride : base + piece * exec.piece_bytes;
+}
+
+template <bool digests>
+void BasicRun<digests>::move(const ExecStep& step, std::uint64_t piece) {
+  const Executable& exec = *executable_;
+  const std::uint64_t begin = piece * exec.piece_bytes;
+  if (begin >= step.chunk_bytes) return;
+  const std::uint64_t bytes = std::min(exec.piece_bytes, step.chunk_bytes - begin);
+  const ExecOperand* operands = &exec.operands[step.first_operand];
+  const std::uint32_t total = step.sources + step.destinations;
+  if (step.op == ExecOp::copy) {
+    const std::byte* source = address(operands[0], piece);
+    for (std::uint32_t i = 1; i < total; ++i)
+      if (std::byte* destination = address(operands[i], piece); destination != source) {
+        if (bytes <= small_copy_limit) small_copy(destination, source, bytes);
+        else cpu_copy(destination, source, bytes, streams_ && operands[i].streamed);
+      }
+    return;
+  }
+  PointerBuffer buffer;
+  void** pointers = buffer.get(total);
+  std::uint64_t streamed = 0;
+  for (std::uint32_t i = 0; i < total; ++i) {
+    pointers[i] = address(operands[i], piece);
+    if (streams_ && operands[i].streamed && i - step.sources < 64) streamed |= std::uint64_t{1} << (i - step.sources);
+  }
+  combine(step, const_cast<const void* const*>(pointers), pointers + step.sources, step.destinations, bytes, streamed);
+}
+
+template <bool digests>
+void BasicRun<digests>::combine(const ExecStep& step, const void* const* sources, void* const* destinations, std::uint32_t destination_count,
+                  std::uint64_t bytes, std::uint64_t streamed) {
+  const Executable& exec = *executable_;
+  KernelCall call;
+  call.sources = sources;
+  call.destinations = destinations;
+  call.source_count = step.sources;
+  call.destination_count = destination_count;
+  call.count = bytes / exec.element_bytes;
+  call.streamed = streamed;
+  if (step.finish) call.divisor = exec.divisor;
+  if (identity_.op == ReduceOp::premul_sum) {
+    for (std::uint32_t i = 0; i < step.sources; ++i)
+      if (exec.operands[step.first_operand + i].contribution) call.scaled_sources |= std::uint64_t{1} << i;
+    call.scale = scale_;
+    call.integer_scale = static_cast<std::int64_t>(scale_);
+  }
+  exec.kernel(call);
+}
+
+}  // namespace rondo
