@@ -41,6 +41,7 @@ void reduce_part(const PlanHeader& header, std::uint32_t rank, LaneBuilder& lane
 Program program(const PlanHeader& header, std::uint32_t rank) {
   const bool fetches = has_output(header, rank);
   LaneBuilder lane;
+  lane.reserve(6 + 3 * std::size_t{header.ranks});
   for (std::uint32_t k = 1; !fetches && k < header.ranks; ++k)
     lane.wait((rank + k) % header.ranks, reduced, header.depth);
   publish(header, rank, lane);

@@ -30,6 +30,9 @@ class LaneBuilder {
  public:
   std::uint32_t skew = 0;
 
+  /// Room for so many steps: compiling plans every rank's program once, so what growing costs is paid by every rank.
+  void reserve(std::size_t steps) { lane_.steps.reserve(steps); }
+
   void copy(const Operand& source, std::vector<Operand> destinations, bool finish = false) {
     add({StepKind::copy, finish, skew, {}, {source}, std::move(destinations), {}});
   }
@@ -43,7 +46,11 @@ class LaneBuilder {
 
   /// The lane; the builder is empty afterwards.
   Lane take() { return std::exchange(lane_, {}); }
-  Program take_program() { return Program{{take()}}; }
+  Program take_program() {
+    Program program;
+    program.lanes.push_back(take());  // a braced list would copy it
+    return program;
+  }
 
  private:
   void add(Step step) { lane_.steps.push_back(std::move(step)); }
