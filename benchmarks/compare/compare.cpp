@@ -29,12 +29,12 @@ void write_line(std::FILE* raw, const nlohmann::json& line) {
 void compare_at(std::uint32_t ranks, const compare::Options& options, const std::string& programs, std::FILE* raw) {
   std::vector<std::string> notes;
   std::vector<std::string> probe_notes;
-  Fleet probe(compare::make_participants({"floor"}, 2, programs, probe_notes), probe_notes);
+  Fleet probe(compare::make_participants({"floor"}, {}, 2, programs, probe_notes), probe_notes);
   if (probe.size() == 0 || !probe.alive(0)) {
     std::fprintf(stderr, "compare: the 8-byte floor's own ranks did not start; nothing can be told without them\n");
     std::exit(1);
   }
-  Fleet fleet(compare::make_participants(options.libraries, ranks, programs, notes), notes);
+  Fleet fleet(compare::make_participants(options.libraries, options.plans, ranks, programs, notes), notes);
   for (std::size_t i = 0; i < fleet.size(); ++i) {
     const compare::Participant& p = fleet.participant(i);
     write_line(raw, {{"kind", "participant"},

@@ -1,19 +1,26 @@
-// Rondo as a participant: the public interface, no settings.
+// Rondo as a participant: the public interface. Settings: default, or the name of a plan file that every call runs.
 #include <cstdio>
+#include <optional>
 #include <string>
 
 #include "compare/driver.hpp"
 #include "rondo/communicator.hpp"
+#include "rondo/formats.hpp"
 
 namespace {
 
 class Rondo {
  public:
-  explicit Rondo(rondo::Communicator& communicator) : communicator_(communicator) {}
+  Rondo(rondo::Communicator& communicator, const std::string& setting) : communicator_(communicator) {
+    if (setting.empty() || setting == "default") return;
+    auto plan = rondo::load_plan(setting);
+    require(plan ? communicator_.use_plan(*plan) : rondo::Result<void>(plan.error()));
+    only_ = plan->header.collective;
+  }
 
   std::uint32_t rank() const { return communicator_.rank(); }
   std::uint32_t ranks() const { return communicator_.size(); }
-  bool supports(compare::Operation) const { return true; }
+  bool supports(compare::Operation operation) const { return !only_ || compare::operation_names[static_cast<std::size_t>(operation)] == rondo::to_string(*only_); }
   void barrier() { require(communicator_.barrier()); }
 
   void run(const compare::Call& call) {
@@ -42,6 +49,7 @@ class Rondo {
   }
 
   rondo::Communicator& communicator_;
+  std::optional<rondo::Collective> only_;  ///< what the plan does
 };
 
 std::string version_text() {
@@ -62,7 +70,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "compare_rondo: rank %u: %s\n", options.rank, rondo::to_string(communicator.error()).c_str());
     return 1;
   }
-  Rondo library(*communicator);
+  Rondo library(*communicator, options.setting);
   compare::RankLink link(options, options.rank, version_text());
   compare::Driver<Rondo>(library, link).serve();
   return 0;

@@ -1,5 +1,7 @@
 #include "compare/options.hpp"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
@@ -79,6 +81,7 @@ Options parse_options(int argc, char** argv) {
   std::string ranks = "2,4,8";
   std::string operations = "all_reduce";
   std::string sizes;
+  std::string plans;
   std::string libraries = "rondo,openmpi,mpich,gloo,floor";
   CLI::App app("Collectives of several libraries in one run, in turns", "tools/compare");
   app.add_flag("--quick", options.quick, "fewer sizes, shorter blocks: at most 8 minutes");
@@ -86,6 +89,7 @@ Options parse_options(int argc, char** argv) {
   app.add_option("--ops", operations, "all_reduce, broadcast, reduce, reduce_scatter, all_gather");
   app.add_option("--sizes", sizes, "FIRST:LAST (e.g. 4:256M) or a list (8,64K); bytes of the larger buffer");
   app.add_option("--libraries", libraries, "of rondo, openmpi, mpich, gloo, floor (hand-written)");
+  app.add_option("--plans", plans, "plan files (of --ranks ranks): each takes part too, as Rondo running exactly that plan");
   app.add_option("--rounds", options.rounds, "rounds (21 and more give an interval)")->check(CLI::Range(1U, 1000U));
   app.add_option("--block-ms", options.block_ms, "aim for a block")->check(CLI::Range(0.5, longest_block_ms));
   app.add_option("--seed", options.seed, "of the order of the blocks");
@@ -105,6 +109,10 @@ Options parse_options(int argc, char** argv) {
   }
   for (const std::string& name : split(libraries, ',')) {
     options.libraries.push_back(known_libraries[index_of(known_libraries, name, "--libraries")]);
+  }
+  for (const std::string& file : split(plans, ',')) {
+    if (access(file.c_str(), R_OK) != 0) refuse("--plans: cannot read '" + file + "'");
+    options.plans.push_back(file);
   }
   if (options.ranks.empty() || options.operations.empty() || options.libraries.empty() || options.sizes.empty()) {
     refuse("--ranks, --ops, --sizes and --libraries each need a value");

@@ -79,7 +79,7 @@ Participant start_mpich(const Setting& setting, std::uint32_t ranks, const std::
 
 }  // namespace
 
-std::vector<Participant> make_participants(const std::vector<std::string>& libraries, std::uint32_t ranks,
+std::vector<Participant> make_participants(const std::vector<std::string>& libraries, const std::vector<std::string>& plans, std::uint32_t ranks,
                                            const std::string& programs, std::vector<std::string>& notes) {
   std::vector<Participant> all;
   for (const std::string& library : libraries) {
@@ -102,6 +102,7 @@ std::vector<Participant> make_participants(const std::vector<std::string>& libra
       all.push_back(start_each(library, "default", ranks, program, true));
     }
   }
+  for (const std::string& plan : plans) all.push_back(start_each("plan", plan, ranks, programs + "/compare_rondo", true));
   for (Participant& participant : all) participant.description = describe(participant);
   return all;
 }

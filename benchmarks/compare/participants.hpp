@@ -20,7 +20,7 @@ struct Participant {
 
 /// The participants for the named libraries. A library whose program was not built is left out with a line in `notes`.
 /// `programs` is the folder of the compare_* programs.
-std::vector<Participant> make_participants(const std::vector<std::string>& libraries, std::uint32_t ranks,
+std::vector<Participant> make_participants(const std::vector<std::string>& libraries, const std::vector<std::string>& plans, std::uint32_t ranks,
                                            const std::string& programs, std::vector<std::string>& notes);
 
 }  // namespace compare

@@ -4,7 +4,8 @@ import math
 
 import ratios
 
-COLOURS = {"rondo": "#c2185b", "openmpi": "#1976d2", "mpich": "#00897b", "gloo": "#f9a825", "floor": "#757575"}
+COLOURS = {"rondo": "#c2185b", "openmpi": "#1976d2", "mpich": "#00897b", "gloo": "#f9a825", "floor": "#757575",
+           "plan": "#5e35b1"}
 MODE_DASHES = {"out of place": "", "out of place, touched": "6 3", "in place": "2 2", "in place, touched": "8 3 2 3"}
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, GAP, RATIO_HEIGHT = 460, 260, 56, 14, 46, 18, 150
 
