@@ -20,7 +20,9 @@ class Rondo {
 
   std::uint32_t rank() const { return communicator_.rank(); }
   std::uint32_t ranks() const { return communicator_.size(); }
-  bool supports(compare::Operation operation) const { return !only_ || compare::operation_names[static_cast<std::size_t>(operation)] == rondo::to_string(*only_); }
+  bool supports(compare::Operation operation) const {
+    return !only_ || compare::operation_names[static_cast<std::size_t>(operation)] == rondo::to_string(*only_);
+  }
   void barrier() { require(communicator_.barrier()); }
 
   void run(const compare::Call& call) {

@@ -40,6 +40,14 @@ const KernelTable& cpu_kernels();
 /// Name of the instruction set chosen, e.g. "AVX3_ZEN4".
 const char* cpu_kernel_target();
 
+/// What stores cost on this kind of processor. Told by its vendor, since nothing else tells; the measurements behind it are
+/// in docs/design/0003-cost-model.md.
+struct StoreTraits {
+  bool copies_beat_stores = false;         ///< onto lines that another core has read: a copy stores whole lines, plain stores fetch them first
+  bool memory_beats_shared_cache = false;  ///< what outgrows a core's own caches is better written past the shared one too
+};
+StoreTraits cpu_stores();
+
 /// Copies `bytes`; with `streamed` the destination is written past the caches where that pays. Regions don't overlap.
 void cpu_copy(void* destination, const void* source, std::uint64_t bytes, bool streamed);
 

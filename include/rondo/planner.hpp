@@ -26,7 +26,7 @@ struct Request {
 /// What the machine gives a plan to run in. All ranks must plan with equal values. The defaults are what a communicator
 /// over shared memory has.
 struct PlanLimits {
-  std::uint64_t staging_bytes = 504u << 10;  ///< slots of one rank for one call (one parity half)
+  std::uint64_t staging_bytes = 500u << 10;  ///< slots of one rank for one call (one parity half)
   std::uint32_t inline_bytes = 32 * 56;      ///< inlined scratch of one rank for one call: payload bytes of its flags' lines
   bool mapped = true;                        ///< ranks can read each other's segments; false: links alone (send/recv)
 };

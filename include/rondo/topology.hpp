@@ -89,6 +89,9 @@ Topology with_ranks(Topology topology, std::uint32_t n);
 /// topology with this place in `ranks`.
 RankPlace place_of_this_thread(const Topology& topology);
 
+/// The largest cache that only one core of rank `rank` has, in bytes; 0 when none is known.
+std::uint64_t private_cache_bytes(const Topology& topology, std::uint32_t rank);
+
 /// One graph from the ranks' own views: machines that are the same (by host identity) merge, each rank keeps its place.
 /// `views[r]` is rank r's topology with exactly one rank in it.
 Topology merge(const std::vector<Topology>& views);

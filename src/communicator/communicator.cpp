@@ -48,9 +48,11 @@ PlanSource plan_source(const CommunicatorParts& parts, const ContextLayout& layo
     source.cost.line_ns = parts.probed_latency_ns / 16;  // sixteen lines under way at once, as cost_model assumes
     source.cost.sources.push_back("latency_ns: probed between the first and the last rank at creation");
   }
-  // Input and output of both sides compete for the cache; below its double size streaming lost in every measurement.
-  constexpr std::uint64_t no_cache_known = std::uint64_t{32} << 20;
-  source.stream_above_bytes = source.cost.cache_bytes == 0 ? no_cache_known : 2 * source.cost.cache_bytes - 1;
+  const StoreTraits stores = cpu_stores();
+  // Input and output compete for the cache; below its double size streaming lost in every measurement.
+  const std::uint64_t own_cache = stores.memory_beats_shared_cache ? private_cache_bytes(parts.topology, rank) : 0;
+  source.stream_above_bytes = 2 * (own_cache != 0 ? own_cache : source.cost.cache_bytes) - 1;
+  source.copies_beat_stores = stores.copies_beat_stores;
   source.limits.staging_bytes = layout.half_bytes;
   source.limits.inline_bytes = layout.inline_lines * inline_payload;
   source.message_links = parts.transport->segment_bytes() == 0;
@@ -75,9 +77,9 @@ Communicator::Impl::Impl(CommunicatorParts parts) : parts_(std::move(parts)), po
   }
   if (areas[rank()] == nullptr) {
     // calloc: the staging of plans over links is rarely used whole, and pages come when touched
-    local_area_.reset(static_cast<std::byte*>(std::calloc(parts_.layout.total_bytes() + cache_line, 1)));
+    local_area_.reset(static_cast<std::byte*>(std::calloc(parts_.layout.total_bytes() + line_pair, 1)));
     const auto address = reinterpret_cast<std::uintptr_t>(local_area_.get());
-    areas[rank()] = local_area_.get() + (cache_line - address % cache_line) % cache_line;
+    areas[rank()] = local_area_.get() + (line_pair - address % line_pair) % line_pair;
   }
   main_ = std::make_unique<Channel>(Context(parts_.layout, rank(), std::move(areas), std::move(members), parts_.transport.get()),
                                     plan_source(parts_, parts_.layout, size(), rank()));

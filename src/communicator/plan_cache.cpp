@@ -70,6 +70,7 @@ Result<const PreparedPlan*> PlanCache::find(const PlanKey& key) {
   request.op = key.op;
   request.layout = source_.layout;
   request.stream_above_bytes = source_.stream_above_bytes;
+  request.copies_beat_stores = source_.copies_beat_stores;
   request.plan_hash = imported != imported_.end() ? imported->second.hash : header_hash(planned->header);
   request.message_links = source_.message_links;
   auto executable = compile(imported != imported_.end() ? *planned : lower(*planned, source_.message_links), request);

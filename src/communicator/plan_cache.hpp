@@ -68,6 +68,7 @@ struct PlanSource {
   std::string algorithm;      ///< forced where it can serve
   bool message_links = false;
   std::uint64_t stream_above_bytes = 0;  ///< outputs beyond this are written past the caches, out of place
+  bool copies_beat_stores = false;
 };
 
 class PlanCache {

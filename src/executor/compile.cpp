@@ -75,7 +75,20 @@ class Compiler {
     out_.piece_bytes = std::min(out_.piece_bytes, whole);
     out_.slot_stride = out_.piece_bytes * header_.scratch_chunks;
     out_.pieces = std::max<std::uint64_t>(1, (longest_ + out_.piece_bytes - 1) / out_.piece_bytes);
+    rotate_slots();
     return {};
+  }
+
+  /// Calls of some KiB take another part of the staging each time: a line that a peer has just read is slow to write again
+  /// until it has left that peer's first cache (docs/design/0004-slot-protocol.md has the figures).
+  void rotate_slots() {
+    constexpr std::uint64_t span_bytes = 128u << 10;
+    constexpr std::uint64_t least_stride = 2u << 10;
+    constexpr std::uint64_t least_places = 4;
+    out_.call_stride = out_.slot_stride * std::min<std::uint64_t>(header_.depth, out_.pieces);
+    if (out_.inlined || out_.call_stride < least_stride) return;
+    const std::uint64_t places = std::min(span_bytes, request_.layout.half_bytes) / out_.call_stride;
+    if (places >= least_places) out_.call_places = static_cast<std::uint32_t>(places);
   }
 
   Result<void> compile_lane(std::uint32_t lane, std::uint32_t& largest_skew) {
@@ -232,6 +245,7 @@ class Compiler {
     out_.kernel = is_reduction(header_.collective) ? cpu_kernels().get(request_.op, request_.type) : nullptr;
     out_.divisor = request_.op == ReduceOp::avg && header_.ranks > 1 ? header_.ranks : 0;
     out_.plan_hash = request_.plan_hash;
+    out_.copies_beat_stores = request_.copies_beat_stores;
     mark_streamed();
   }
 

@@ -16,6 +16,7 @@ struct CompileRequest {
   ReduceOp op = ReduceOp::sum;
   ContextLayout layout;
   std::uint64_t stream_above_bytes = ~std::uint64_t{0};  ///< outputs larger than this are written past the caches
+  bool copies_beat_stores = false;                       ///< StoreTraits of the processor that will run it
   std::uint64_t plan_hash = 0;
   bool message_links = false;  ///< links are served by a message transport and stay links
 };

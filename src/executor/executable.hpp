@@ -69,11 +69,14 @@ struct Executable {
   bool hears_all = false;
   bool inlined = false;
   bool straight = false;             ///< one lane, one turn
+  bool copies_beat_stores = false;   ///< a reduction to several destinations stores one and copies it to the others
   bool links = false;                ///< some of its steps move messages
   std::uint64_t turns = 0;           ///< pieces + largest skew
   std::uint64_t pieces = 0;
   std::uint64_t piece_bytes = 0;
   std::uint64_t slot_stride = 0;     ///< bytes from one slot of the scratch to the next
+  std::uint64_t call_stride = 0;     ///< bytes from the slots of one call to those of the next of this parity,
+  std::uint32_t call_places = 1;     ///< until after so many of them the first come again
   std::uint32_t depth = 1;
   std::uint32_t element_bytes = 1;
   std::uint32_t divisor = 0;         ///< avg: what a finishing step divides by

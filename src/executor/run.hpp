@@ -69,6 +69,7 @@ class BasicRun {
   Progress link_move(const ExecStep& step, std::uint64_t piece);
   Progress poll_line(std::uint32_t rank, const InlineLine& line, std::uint32_t spins);
   std::byte* address(const ExecOperand& operand, std::uint64_t piece) const;
+  void combine_and_copy(const ExecStep& step, void** pointers, std::uint64_t bytes, std::uint64_t streamed);
   void combine(const ExecStep& step, const void* const* sources, void* const* destinations, std::uint32_t destination_count,
                std::uint64_t bytes, std::uint64_t streamed);
 
@@ -77,6 +78,7 @@ class BasicRun {
   std::byte** bases_ = nullptr;
   std::uint64_t call_ = 0;
   std::uint64_t parity_ = 0;
+  std::uint64_t rotation_ = 0;  ///< where this call's slots begin in its half of the staging
   std::uint32_t digest_ = 0;    ///< of this call, for its record
   std::uint32_t history_ = 0;   ///< of all calls up to this one, for its flags
   std::uint32_t disagreeing_ = 0;

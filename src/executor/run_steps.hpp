@@ -19,6 +19,7 @@ void BasicRun<digests>::begin(Context& context, const Executable& executable, co
   digest_ = digest;
   if constexpr (digests) history_ = context.history = chained(context.history, digest);
   identity_ = identity;
+  rotation_ = executable.call_places > 1 ? (call_ >> 1) % executable.call_places * executable.call_stride : 0;
   scale_ = binding.scale;
   bases_ = context.bases(parity_);
   // The plan never writes an input; the base table is shared with outputs, hence the cast.
@@ -180,7 +181,7 @@ Progress BasicRun<digests>::wait(const ExecStep& step, std::uint64_t piece, std:
 template <bool digests>
 std::byte* BasicRun<digests>::address(const ExecOperand& operand, std::uint64_t piece) const {
   const Executable& exec = *executable_;
-  std::byte* base = bases_[operand.base] + operand.offset;
+  std::byte* base = bases_[operand.base] + operand.offset + (operand.kind == ExecOperand::slot ? rotation_ : 0);
   if (exec.pieces == 1) return base;
   return operand.kind == ExecOperand::slot ? base + (piece % exec.depth) * exec.slot_stride : base + piece * exec.piece_bytes;
 }
@@ -209,7 +210,25 @@ void BasicRun<digests>::move(const ExecStep& step, std::uint64_t piece) {
     pointers[i] = address(operands[i], piece);
     if (streams_ && operands[i].streamed && i - step.sources < 64) streamed |= std::uint64_t{1} << (i - step.sources);
   }
-  combine(step, const_cast<const void* const*>(pointers), pointers + step.sources, step.destinations, bytes, streamed);
+  if (step.destinations > 1 && exec.copies_beat_stores) combine_and_copy(step, pointers, bytes, streamed);
+  else combine(step, const_cast<const void* const*>(pointers), pointers + step.sources, step.destinations, bytes, streamed);
+}
+
+/// Several destinations where copies beat stores (StoreTraits): the reduction writes the first one that stays in the
+/// caches, a block at a time, and copies take the block to the others.
+template <bool digests>
+void BasicRun<digests>::combine_and_copy(const ExecStep& step, void** pointers, std::uint64_t bytes, std::uint64_t streamed) {
+  constexpr std::uint64_t block_bytes = 16u << 10;  // the block is still in the first cache when it is copied
+  auto** destinations = reinterpret_cast<std::byte**>(pointers + step.sources);
+  std::uint32_t first = 0;
+  while (first + 1 < step.destinations && (streamed >> first & 1) != 0) ++first;
+  for (std::uint64_t at = 0; at < bytes; at += block_bytes) {
+    const std::uint64_t part = std::min(block_bytes, bytes - at);
+    combine(step, const_cast<const void* const*>(pointers), pointers + step.sources + first, 1, part, 0);
+    for (std::uint32_t i = 0; i < step.destinations; ++i)
+      if (i != first) cpu_copy(destinations[i], destinations[first], part, (streamed >> i & 1) != 0);
+    for (std::uint32_t i = 0; i < step.sources + step.destinations; ++i) pointers[i] = static_cast<std::byte*>(pointers[i]) + part;
+  }
 }
 
 template <bool digests>

@@ -10,6 +10,9 @@
 namespace rondo {
 
 inline constexpr std::size_t cache_line = 64;
+/// Processors fetch lines in pairs. A line that others poll has its pair for itself: else its owner would wait for them to
+/// give back the neighbour, too, whenever it writes there.
+inline constexpr std::size_t line_pair = 128;
 inline constexpr std::uint32_t inline_payload = 56;   ///< payload bytes of an inline line; its flag takes the rest
 inline constexpr unsigned progress_call_shift = 24;   ///< progress word = call << 24 | signals done in this call
 inline constexpr std::uint64_t max_signals = 1u << progress_call_shift;
@@ -36,7 +39,7 @@ struct alignas(cache_line) CallRecord {
 };
 
 /// A lane's progress, and the flag (call << 32 | history) by parity, written before the lane's first signal of a call.
-struct alignas(cache_line) LaneLine {
+struct alignas(line_pair) LaneLine {
   SharedWord progress;
   SharedWord digest[2];
 };
@@ -47,18 +50,18 @@ struct alignas(cache_line) InlineLine {
   SharedWord flag;
 };
 
-static_assert(sizeof(StatusLine) == cache_line && sizeof(CallRecord) == cache_line && sizeof(LaneLine) == cache_line &&
+static_assert(sizeof(StatusLine) == cache_line && sizeof(CallRecord) == cache_line && sizeof(LaneLine) == line_pair &&
               sizeof(InlineLine) == cache_line);
 
-/// Offsets of one context's area from its beginning. All members use equal layouts.
+/// Offsets of one context's area from its beginning, which is aligned to a pair of lines. All members use equal layouts.
 struct ContextLayout {
   std::uint32_t lanes = 0;
   std::uint32_t inline_lines = 0;    ///< for one call parity
   std::uint64_t half_bytes = 0;      ///< staging of one call parity
 
   std::uint64_t status() const { return 0; }
-  std::uint64_t records() const { return cache_line; }
-  std::uint64_t lane(std::uint32_t index) const { return (3 + std::uint64_t{index}) * cache_line; }
+  std::uint64_t records() const { return line_pair; }  ///< of both parities: nobody reads them but to find out why a wait doesn't end
+  std::uint64_t lane(std::uint32_t index) const { return (2 + std::uint64_t{index}) * line_pair; }
   std::uint64_t inline_line(std::uint64_t parity, std::uint32_t index) const {
     return lane(lanes) + (parity * inline_lines + index) * cache_line;
   }

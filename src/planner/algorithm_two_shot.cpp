@@ -6,7 +6,7 @@
 namespace rondo::planner {
 namespace {
 
-constexpr std::uint32_t piece_bytes = 16u << 10;  // so that a result is still in the first cache when it is copied
+constexpr std::uint32_t piece_bytes = 64u << 10;
 constexpr std::uint32_t published = 0;            ///< signals of a body
 constexpr std::uint32_t reduced = 1;
 
@@ -24,14 +24,9 @@ void reduce_part(const PlanHeader& header, std::uint32_t rank, LaneBuilder& lane
   for (std::uint32_t from = 0; from < header.ranks; ++from)
     sources.push_back(from == rank ? input(rank) : scratch_of(from, rank));
   for (std::uint32_t k = 1; k < header.ranks; ++k) lane.wait((rank + k) % header.ranks, published);
-  if (!has_output(header, rank)) {
-    lane.reduce(std::move(sources), {scratch(rank)}, true);
-  } else {
-    lane.reduce(std::move(sources), {output(rank)}, true);
-    // A copy of its own: it overwrites lines that the others have read last without fetching them first, as whole-line
-    // stores do and the reduction's don't. Between far cores that halves the time.
-    if (header.collective == Collective::all_reduce) lane.copy(output(rank), {scratch(rank)});
-  }
+  if (!has_output(header, rank)) lane.reduce(std::move(sources), {scratch(rank)}, true);
+  else if (header.collective != Collective::all_reduce) lane.reduce(std::move(sources), {output(rank)}, true);
+  else lane.reduce(std::move(sources), {output(rank), scratch(rank)}, true);
   lane.signal();
 }
 

@@ -38,12 +38,12 @@ TEST_CASE("with more ranks two-shot begins earlier, since one-shot reads everyth
   CHECK(crossing(8) >= 2 << 10);
 }
 
-TEST_CASE("between two far cores one shot serves large messages too") {
+TEST_CASE("between two far cores one shot serves larger messages than between near ones") {
   CostModel far = near_cores();
   far.latency_ns = 275;
   CHECK(chosen(request_of(Collective::all_reduce, 2, 4), far) == "inline");
-  CHECK(chosen(request_of(Collective::all_reduce, 2, 256 << 10), far) == "one_shot");
-  CHECK(chosen(request_of(Collective::all_reduce, 2, 4 << 20), far) == "one_shot");
+  CHECK(chosen(request_of(Collective::all_reduce, 2, 64 << 10)) == "two_shot");
+  CHECK(chosen(request_of(Collective::all_reduce, 2, 64 << 10), far) == "one_shot");
   CHECK(chosen(request_of(Collective::all_reduce, 8, 4 << 20), far) == "two_shot");
 }
 

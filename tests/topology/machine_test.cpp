@@ -25,6 +25,15 @@ TEST_CASE("this machine has a machine, processors that this process may use, and
   CHECK(topology->usable_cpus(0) <= cpus.size());
 }
 
+TEST_CASE("a core's own cache is the largest that no other core shares") {
+  auto topology = read_synthetic("pack:2 l3:1(size=33554432) l2:2(size=1048576) l1:1(size=49152) core:1 pu:2");
+  REQUIRE(topology.has_value());
+  topology->ranks = {RankPlace{0, 0, {2, 3}, -1}, RankPlace{0, 0, {}, -1}};
+  CHECK(private_cache_bytes(*topology, 0) == 1u << 20);
+  CHECK(private_cache_bytes(*topology, 1) == 0);
+  CHECK(private_cache_bytes(*topology, 2) == 0);
+}
+
 TEST_CASE("the identity of the host stays the same") {
   CHECK(*host_identity() == *host_identity());
 }

@@ -1,0 +1,14 @@
+#include "rondo/kernels.hpp"
+
+namespace rondo {
+
+StoreTraits cpu_stores() {
+  StoreTraits traits;
+#if defined(__x86_64__)
+  traits.copies_beat_stores = __builtin_cpu_is("amd") != 0;
+  traits.memory_beats_shared_cache = __builtin_cpu_is("intel") != 0;
+#endif
+  return traits;
+}
+
+}  // namespace rondo
