@@ -9,7 +9,7 @@
 namespace rondo {
 
 struct WaitPolicy {
-  std::uint32_t spins = 4000;            ///< looks at a flag before a wait counts as slow
+  std::uint32_t spins = 4000;            ///< looks at a flag, after the first, before a wait counts as slow; 0: others need the processor
   std::int64_t yield_after_ns = 0;       ///< how long a slow wait goes on spinning
   std::int64_t sleep_after_ns = 20'000'000;  ///< how long it yields before it sleeps
   std::int64_t sleep_ns = 50'000;
@@ -17,7 +17,7 @@ struct WaitPolicy {
 
 inline WaitPolicy wait_policy(bool oversubscribed) {
   WaitPolicy policy;
-  if (oversubscribed) policy.spins = 1;
+  if (oversubscribed) policy.spins = 0;
   else policy.yield_after_ns = 1'000'000;
   return policy;
 }
