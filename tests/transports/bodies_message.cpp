@@ -163,6 +163,8 @@ std::string is_idle_only_when_all_has_left(Party& party) {
 std::string leaves_with_messages_nobody_takes(Party& party) {
   std::string wrong;
   if (!starts(party, wrong)) return wrong;
+  wrong = exchange(party, all_links(party, 1), 3);
+  if (!wrong.empty()) return wrong;
   if (party.rank == 0)
     for (std::uint64_t number = 0; number < 2; ++number) send(*party.transport, 0, 1, 0, number, 1u << 20);
   if (std::string missing = party.meet(); !missing.empty()) return missing;

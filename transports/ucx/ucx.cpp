@@ -67,7 +67,8 @@ class UcxTransport final : public Transport {
     const Quiet quiet;
     if (worker_ != nullptr) {
       drain();
-      for (Peer& peer : peers_) close(peer);
+      for (std::uint32_t rank = 0; rank < peers_.size(); ++rank) close(rank);
+      drain();  // of what a forced close has cancelled
       ucp_worker_destroy(worker_);
     }
     if (context_ != nullptr) ucp_cleanup(context_);
@@ -216,11 +217,20 @@ class UcxTransport final : public Transport {
     while (!all_idle() && now_ns() < deadline_ns) progress();
   }
 
-  void close(Peer& peer) {
+  bool has_unfinished(std::uint32_t rank) {
+    const auto unfinished = [rank](auto& link) { return link.first.first == rank && !is_idle(link.second); };
+    return std::any_of(sending_.begin(), sending_.end(), unfinished) ||
+           std::any_of(receiving_.begin(), receiving_.end(), unfinished);
+  }
+
+  /// A close flushes, but for that of a broken connection. Messages that have begun and don't end must be cancelled by a
+  /// forced one: UCX asserts that a worker which is destroyed has none.
+  void close(std::uint32_t rank) {
+    Peer& peer = peers_[rank];
     if (peer.endpoint == nullptr) return;
     ucp_request_param_t params{};
     params.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
-    if (peer.broken_ns != 0) params.flags = UCP_EP_CLOSE_FLAG_FORCE;  // without it: flushes
+    if (peer.broken_ns != 0 || has_unfinished(rank)) params.flags = UCP_EP_CLOSE_FLAG_FORCE;
     void* request = ucp_ep_close_nbx(peer.endpoint, &params);
     if (!UCS_PTR_IS_PTR(request)) return;
     const std::int64_t deadline_ns = now_ns() + last_words_ns * 5;
