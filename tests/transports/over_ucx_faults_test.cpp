@@ -151,7 +151,7 @@ TEST_CASE("a rank over UCX that leaves is named by all that need it, also throug
     if (auto done = communicator.barrier(); !done) return to_string(done.error());
     if (communicator.rank() == 1) return "";
     const auto begin = Clock::now();
-    const std::string wrong = expect_error(sum_of(communicator, 100'000), Errc::peer_failed, {"rank 1 "}, begin);
+    const std::string wrong = expect_error(sum_of(communicator, 100'000), Errc::peer_failed, {"rank 1 ", "left the communicator before"}, begin);
     if (!wrong.empty()) return wrong;
     return expect_error(communicator.barrier(), Errc::peer_failed, {"rank 1 "}, begin);
   };
@@ -174,6 +174,19 @@ TEST_CASE("messages that a rank over UCX sent before it left arrive, and the one
       if (values.back() != 5) return "a wrong message";
     }
     return expect_error(communicator.recv(values.data(), values.size(), DataType::i32, 1), Errc::peer_failed, {"rank 1 "}, begin);
+  };
+  CHECK(complaints(run_processes(2, body, over_ucx())) == "");
+}
+
+TEST_CASE("a large send over UCX to a rank that leaves without taking it is an error that names the rank") {
+  const auto body = [](Communicator& communicator) -> std::string {
+    std::vector<float> values(1 << 20, 1);
+    if (communicator.rank() == 1) {
+      pause_for(200);
+      return "";
+    }
+    const auto begin = Clock::now();
+    return expect_error(communicator.send(values.data(), values.size(), DataType::f32, 1), Errc::peer_failed, {"rank 1 "}, begin);
   };
   CHECK(complaints(run_processes(2, body, over_ucx())) == "");
 }
@@ -234,11 +247,12 @@ TEST_CASE("abort over UCX ends started sends at once whose receiver never takes 
 TEST_CASE("UCX's own variables change nothing, and UCX says nothing where ranks go") {
   int ends[2];
   REQUIRE(pipe2(ends, O_NONBLOCK | O_CLOEXEC) == 0);
-  const int standard = dup(STDERR_FILENO);
+  const int error = dup(STDERR_FILENO), output = dup(STDOUT_FILENO);  // UCX writes to the latter
   const std::vector<const char*> names{"UCX_TLS", "UCX_NET_DEVICES", "UCX_PROTOS", "UCX_RNDV_SCHEME", "UCX_UNUSED"};
   const std::vector<const char*> values{"nonsense", "nonsense", "nonsense", "put_ppln", "1"};
   for (std::size_t i = 0; i < names.size(); ++i) setenv(names[i], values[i], 1);
   dup2(ends[1], STDERR_FILENO);
+  dup2(ends[1], STDOUT_FILENO);
   const auto body = [](Communicator& communicator) -> std::string {
     auto done = sum_of(communicator, 300'000);
     if (!done) return to_string(done.error());
@@ -246,8 +260,10 @@ TEST_CASE("UCX's own variables change nothing, and UCX says nothing where ranks 
     return sum_of(communicator, 300'000) ? "success" : "";
   };
   auto answers = run_processes(3, body, over_ucx());
-  dup2(standard, STDERR_FILENO);
-  close(standard);
+  dup2(error, STDERR_FILENO);
+  dup2(output, STDOUT_FILENO);
+  close(error);
+  close(output);
   for (const char* name : names) unsetenv(name);
   std::string said(1 << 16, '\0');
   const ssize_t length = read(ends[0], said.data(), said.size());

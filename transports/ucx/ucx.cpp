@@ -126,7 +126,7 @@ class UcxTransport final : public Transport {
   Message send_slot(std::uint32_t peer, std::uint32_t channel, std::uint64_t bytes) override {
     Queue& queue = sending_[{peer, channel}];
     Slot& slot = queue.slots[queue.next % ucx::window];
-    if (!finished(slot)) return {};
+    if (!finished(slot) || slot.broken) return {};
     slot.reserve(payload_offset + bytes);
     queue.message_bytes = payload_offset + bytes;
     return view(slot, bytes);
@@ -139,10 +139,9 @@ class UcxTransport final : public Transport {
     const ucp_request_param_t params{};
     void* request = ucp_tag_send_nbx(peers_[peer].endpoint, slot.data(), queue.message_bytes,
                                      tag_of(options_.rank, channel), &params);
-    if (UCS_PTR_IS_ERR(request))
-      on_broken(&peers_[peer], nullptr, UCS_PTR_STATUS(request));
-    else
-      slot.request = request;
+    slot.broken = UCS_PTR_IS_ERR(request);
+    if (slot.broken) on_broken(&peers_[peer], nullptr, UCS_PTR_STATUS(request));
+    else slot.request = request;
   }
 
   Message receive_slot(std::uint32_t peer, std::uint32_t channel) override {
@@ -182,10 +181,13 @@ class UcxTransport final : public Transport {
         peer.gone.store(true, std::memory_order_release);
   }
 
-  // By the requests alone: a flush would wait for answers of peers that may not turn their cranks any more.
+  // By the requests alone: a flush would wait for answers of peers that may not turn their cranks any more. A message that
+  // broke off never leaves.
   bool idle(std::uint32_t peer, std::uint32_t channel) override {
     const auto queue = sending_.find({peer, channel});
-    return queue == sending_.end() || is_idle(queue->second);
+    if (queue == sending_.end()) return true;
+    auto& slots = queue->second.slots;
+    return std::all_of(slots.begin(), slots.end(), [](Slot& slot) { return finished(slot) && !slot.broken; });
   }
 
   // pairs with progress()'s release
@@ -206,19 +208,19 @@ class UcxTransport final : public Transport {
     return true;
   }
 
-  static bool is_idle(Queue& queue) { return std::all_of(queue.slots.begin(), queue.slots.end(), finished); }
+  static bool has_ended(Queue& queue) { return std::all_of(queue.slots.begin(), queue.slots.end(), finished); }
 
   /// What was posted reaches the peers before this end goes, unless they went first or never take it.
   void drain() {
     const std::int64_t deadline_ns = now_ns() + last_words_ns * 5;
-    const auto all_idle = [this] {
-      return std::all_of(sending_.begin(), sending_.end(), [](auto& link) { return is_idle(link.second); });
+    const auto all_ended = [this] {
+      return std::all_of(sending_.begin(), sending_.end(), [](auto& link) { return has_ended(link.second); });
     };
-    while (!all_idle() && now_ns() < deadline_ns) progress();
+    while (!all_ended() && now_ns() < deadline_ns) progress();
   }
 
   bool has_unfinished(std::uint32_t rank) {
-    const auto unfinished = [rank](auto& link) { return link.first.first == rank && !is_idle(link.second); };
+    const auto unfinished = [rank](auto& link) { return link.first.first == rank && !has_ended(link.second); };
     return std::any_of(sending_.begin(), sending_.end(), unfinished) ||
            std::any_of(receiving_.begin(), receiving_.end(), unfinished);
   }
