@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <thread>
 
@@ -146,6 +147,20 @@ TEST_CASE("abort over UCX ends every wait on every rank, also one that comes lat
   }
 }
 
+TEST_CASE("abort over UCX reaches a rank that comes later, though neither has sent anything before") {
+  const auto body = [](Communicator& communicator) -> std::string {
+    if (communicator.rank() == 0) {
+      communicator.abort();
+      pause_for(1000);  // it stays, and turns no crank
+      return "";
+    }
+    pause_for(200);
+    const auto begin = Clock::now();
+    return expect_error(communicator.barrier(), Errc::aborted, {"rank 0 ", "called abort()"}, begin);
+  };
+  CHECK(complaints(run_processes(2, body, over_ucx(std::chrono::seconds(5)))) == "");
+}
+
 TEST_CASE("a rank over UCX that leaves is named by all that need it, also through a third") {
   const auto body = [](Communicator& communicator) -> std::string {
     if (auto done = communicator.barrier(); !done) return to_string(done.error());
@@ -248,20 +263,26 @@ TEST_CASE("UCX's own variables change nothing, and UCX says nothing where ranks 
   int ends[2];
   REQUIRE(pipe2(ends, O_NONBLOCK | O_CLOEXEC) == 0);
   const int error = dup(STDERR_FILENO), output = dup(STDOUT_FILENO);  // UCX writes to the latter
-  const std::vector<const char*> names{"UCX_TLS", "UCX_NET_DEVICES", "UCX_PROTOS", "UCX_RNDV_SCHEME", "UCX_UNUSED"};
-  const std::vector<const char*> values{"nonsense", "nonsense", "nonsense", "put_ppln", "1"};
+  const std::vector<const char*> names{"UCX_TLS", "UCX_NET_DEVICES", "UCX_PROTOS", "UCX_RNDV_SCHEME"};
+  const std::vector<const char*> values{"nonsense", "nonsense", "nonsense", "put_ppln"};
   for (std::size_t i = 0; i < names.size(); ++i) setenv(names[i], values[i], 1);
+  std::fflush(stdout);
+  std::setvbuf(stdout, nullptr, _IONBF, 0);
   dup2(ends[1], STDERR_FILENO);
   dup2(ends[1], STDOUT_FILENO);
   const auto body = [](Communicator& communicator) -> std::string {
     auto done = sum_of(communicator, 300'000);
     if (!done) return to_string(done.error());
+    std::int32_t unread = 1;  // UCX complains of messages that nobody takes
+    if (communicator.rank() == 2 && !communicator.send(&unread, 1, DataType::i32, 0)) return "the send failed";
+    if (auto met = communicator.barrier(); !met) return to_string(met.error());
     if (communicator.rank() == 1) raise(SIGKILL);
     return sum_of(communicator, 300'000) ? "success" : "";
   };
   auto answers = run_processes(3, body, over_ucx());
   dup2(error, STDERR_FILENO);
   dup2(output, STDOUT_FILENO);
+  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
   close(error);
   close(output);
   for (const char* name : names) unsetenv(name);
