@@ -110,6 +110,7 @@ void Communicator::Impl::tell_failure(const Error& error) {
 
 void Communicator::Impl::tell_departure() {
   if (!parts_.status_links) return;
+  parts_.status_links->take_in();  // whoever left before needn't be told
   Notice notice;
   notice.kind = Notice::Kind::left;
   notice.call = own_call();

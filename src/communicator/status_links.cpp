@@ -23,12 +23,12 @@ struct NoticeHead {
 
 StatusLinks::StatusLinks(Transport& transport, std::uint32_t rank, std::uint32_t size) : transport_(transport), rank_(rank), heard_(size) {}
 
-/// False when the link is full, or the peer has gone.
-bool StatusLinks::post(std::uint32_t peer, const Notice& notice) {
-  if (transport_.gone(peer)) return false;
+/// Nothing when the link is full, or the peer doesn't listen any more.
+void StatusLinks::post(std::uint32_t peer, const Notice& notice) {
+  if (transport_.gone(peer) || heard_[peer].kind == Notice::Kind::left) return;
   const std::size_t length = std::min(notice.text.size(), longest_text);
   const Message message = transport_.send_slot(peer, notice_channel, sizeof(NoticeHead) + length);
-  if (message.payload == nullptr) return false;
+  if (message.payload == nullptr) return;
   const CallIdentity& call = notice.call.identity;
   const std::uint64_t header[Message::header_words] = {notice.call.sequence, call.count, call.plan_hash, call.what(), call.root, 0};
   std::memcpy(message.header, header, sizeof header);
@@ -36,7 +36,6 @@ bool StatusLinks::post(std::uint32_t peer, const Notice& notice) {
   std::memcpy(message.payload, &head, sizeof head);
   std::memcpy(message.payload + sizeof head, notice.text.data(), length);
   transport_.post(peer, notice_channel);
-  return true;
 }
 
 bool StatusLinks::idle() {

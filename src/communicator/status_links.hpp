@@ -49,7 +49,7 @@ class StatusLinks {
   const Notice& of(std::uint32_t rank) const { return heard_[rank]; }
 
  private:
-  bool post(std::uint32_t peer, const Notice& notice);
+  void post(std::uint32_t peer, const Notice& notice);
   void take_from(std::uint32_t peer);
   bool idle();
   std::string missing() const;

@@ -112,6 +112,15 @@ TEST_CASE("telling a rank that takes nothing drops the notice, and helps for no 
   CHECK(now_ns() - begin_ns < 2'000'000'000);
 }
 
+TEST_CASE("a rank that has left is told nothing more") {
+  Wires wires;
+  End sender(wires, 0, 2), left(wires, 1, 2);
+  left.links.tell(notice_of(Notice::Kind::left, 3), 0);
+  sender.links.take_in();
+  sender.links.tell(notice_of(Notice::Kind::left, 3), 0);
+  CHECK(wires.queues[{0, 1}].empty());
+}
+
 TEST_CASE("a notice too short for what it should say is passed over") {
   Wires wires;
   End receiver(wires, 1, 2);
