@@ -50,7 +50,6 @@ constexpr std::array settings{
     Setting{"NUM_PPN", "auto"},
     Setting{"UNIFIED_MODE", "n"},
     Setting{"ADDRESS_VERSION", "v1"},
-    Setting{"RESOLVE_REMOTE_EP_ID", "off"},
     Setting{"USE_MT_MUTEX", "n"},
     Setting{"FLUSH_WORKER_EPS", "y"},
     Setting{"KEEPALIVE_INTERVAL", "1s"},  // a machine that vanishes is noticed in seconds
