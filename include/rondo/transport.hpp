@@ -52,8 +52,8 @@ class Transport {
   virtual void release(std::uint32_t /*peer*/, std::uint32_t /*channel*/) {}
   /// Message: moves things along. Mapped links need no help.
   virtual void progress() {}
-  /// Message: whether all that was posted has left this rank. Until then peers may need its progress().
-  virtual bool idle() { return true; }
+  /// Message: whether all that was posted on this link has left this rank. Until then the peer may need its progress().
+  virtual bool idle(std::uint32_t /*peer*/, std::uint32_t /*channel*/) { return true; }
 
   /// Whether this rank is known to have gone, by death or by leaving. Thread-safe, one load.
   virtual bool gone(std::uint32_t rank) const = 0;

@@ -13,6 +13,19 @@ Result<void> prove(const Plan& plan, const char* what) {
   return Error{Errc::invalid_plan, "plan '" + plan.header.algorithm + "'" + what + " is wrong: " + to_string(proof.violations.front()), 0, "use_plan"};
 }
 
+/// Message links take the transport's channels by their own numbers; those above are for other uses (status_links.hpp).
+Result<void> check_channels(const Plan& plan) {
+  for (std::uint32_t rank = 0; rank < plan.header.ranks; ++rank)
+    for (const Lane& lane : plan.program(rank).lanes)
+      for (const Step& step : lane.steps)
+        for (const auto* operands : {&step.sources, &step.destinations})
+          for (const Operand& operand : *operands)
+            if (operand.buffer == Buffer::link && operand.index >= channels_per_use)
+              return Error{Errc::unsupported, "plan '" + plan.header.algorithm + "' uses link channel " + std::to_string(operand.index) +
+                                                  "; over messages they are below " + std::to_string(channels_per_use), 0, "use_plan"};
+  return {};
+}
+
 }  // namespace
 
 Result<void> Communicator::Impl::adopt_plan(Channel& channel, const Plan& plan, bool unverified) {
@@ -23,6 +36,8 @@ Result<void> Communicator::Impl::adopt_plan(Channel& channel, const Plan& plan, 
   if (!unverified)
     if (auto proved = prove(plan, ""); !proved) return proved;
   const bool message_links = channel.cache.source().message_links;
+  if (message_links)
+    if (auto channels = check_channels(plan); !channels) return channels;
   Plan ready = lower(insert_shadows(plan), message_links);
   if (!unverified && !message_links)
     if (auto proved = prove(ready, ", lowered to mapped links,"); !proved) return proved;

@@ -64,6 +64,18 @@ PlanSource plan_source(const CommunicatorParts& parts, const ContextLayout& layo
   return source;
 }
 
+using LocalArea = std::unique_ptr<std::byte, FreeArea>;
+
+/// calloc: the staging of plans over links is rarely used whole, and pages come when touched.
+LocalArea make_local_area(const ContextLayout& layout) {
+  return LocalArea(static_cast<std::byte*>(std::calloc(layout.total_bytes() + line_pair, 1)));
+}
+
+std::byte* aligned(const LocalArea& area) {
+  const auto address = reinterpret_cast<std::uintptr_t>(area.get());
+  return area.get() + (line_pair - address % line_pair) % line_pair;
+}
+
 }  // namespace
 
 int version() { return 100; }
@@ -75,15 +87,15 @@ Communicator::Impl::Impl(CommunicatorParts parts) : parts_(std::move(parts)), po
     members[r] = r;
     areas[r] = parts_.transport->segment(r);
   }
+  LocalArea local;
   if (areas[rank()] == nullptr) {
-    // calloc: the staging of plans over links is rarely used whole, and pages come when touched
-    local_area_.reset(static_cast<std::byte*>(std::calloc(parts_.layout.total_bytes() + line_pair, 1)));
-    const auto address = reinterpret_cast<std::uintptr_t>(local_area_.get());
-    areas[rank()] = local_area_.get() + (line_pair - address % line_pair) % line_pair;
+    local = make_local_area(parts_.layout);
+    areas[rank()] = aligned(local);
   }
   main_ = std::make_unique<Channel>(Context(parts_.layout, rank(), std::move(areas), std::move(members), parts_.transport.get()),
                                     plan_source(parts_, parts_.layout, size(), rank()));
   main_->staging_offset = parts_.layout.staging(0);
+  main_->local_area = std::move(local);
 }
 
 /// Work in flight is drained first; what doesn't end in time is aborted.
@@ -108,6 +120,7 @@ Communicator::Impl::~Impl() {
   // pairs with find_lost_peer(): comes after this rank's last words
   if (state.load(std::memory_order_relaxed) == static_cast<std::uint64_t>(MemberState::running))
     state.store(static_cast<std::uint64_t>(MemberState::left), std::memory_order_release);
+  tell_departure();
 }
 
 /// Pairs come into being when first used: their areas are at fixed places in every segment.
@@ -118,15 +131,20 @@ Result<Channel*> Communicator::Impl::pair_channel(std::uint32_t from, std::uint3
     return parts_.layout.total_bytes() + (std::uint64_t{peer} * 2 + (sends ? 0 : 1)) * layout.total_bytes();
   };
   std::vector<std::byte*> areas(2, nullptr);
+  LocalArea local;
   const std::uint32_t own = rank() == from ? 0 : 1;
   if (parts_.transport->segment(from) != nullptr) {
     areas[0] = parts_.transport->segment(from) + offset(true, to);
     areas[1] = parts_.transport->segment(to) + offset(false, from);
     if (auto committed = parts_.transport->commit(offset(own == 0, own == 0 ? to : from), layout.control_bytes()); !committed) return committed.error();
   } else {
-    return Error{Errc::unsupported, "send and recv over message links are not there yet; use collectives", 0, "rank " + std::to_string(rank())};
+    local = make_local_area(layout);
+    areas[own] = aligned(local);
   }
-  auto channel = std::make_unique<Channel>(Context(layout, own, std::move(areas), {from, to}, parts_.transport.get()), plan_source(parts_, layout, 2, own));
+  const std::uint32_t first_channel = from < to ? upward_channels : downward_channels;
+  auto channel = std::make_unique<Channel>(Context(layout, own, std::move(areas), {from, to}, parts_.transport.get(), first_channel),
+                                           plan_source(parts_, layout, 2, own));
+  channel->local_area = std::move(local);
   channel->staging_offset = offset(own == 0, own == 0 ? to : from) + layout.staging(0);
   // Entered only when it works: the engine turns every channel in the map.
   return (pairs_[{from, to}] = std::move(channel)).get();

@@ -141,6 +141,10 @@ Result<CommunicatorParts> join(Bootstrap& bootstrap, std::uint32_t rank, std::ui
   if (ready) ready = parts.transport->commit(0, parts.layout.control_bytes());
   // Nobody goes on before everybody has mapped everything.
   if (auto all = agree(bootstrap, ready, size, deadline_ns); !all) return all.error();
+  if (parts.transport->segment_bytes() == 0) {
+    parts.status_links = std::make_unique<StatusLinks>(*parts.transport, rank, size);
+    if (auto met = parts.status_links->meet(deadline_ns); !met) return met.error();
+  }
   auto latency = share_latency(bootstrap, parts, deadline_ns);
   if (!latency) return latency.error();
   parts.probed_latency_ns = *latency;

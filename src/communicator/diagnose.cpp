@@ -16,13 +16,10 @@ SeenRecord read_record(const CallRecord& record) {
   // pairs with Run::enter(): the writer zeroes sequence, releases the fields, then sequence; so a field of another
   // call shows in the second look at sequence
   const std::uint64_t before = record.sequence.load(std::memory_order_acquire);
-  seen.identity.count = record.count.load(std::memory_order_acquire);
-  seen.identity.plan_hash = record.plan_hash.load(std::memory_order_acquire);
+  const std::uint64_t count = record.count.load(std::memory_order_acquire);
+  const std::uint64_t plan_hash = record.plan_hash.load(std::memory_order_acquire);
   const std::uint64_t what = record.what.load(std::memory_order_acquire);
-  seen.identity.collective = static_cast<Collective>(what & 0xff);
-  seen.identity.type = static_cast<DataType>(what >> 8 & 0xff);
-  seen.identity.op = static_cast<ReduceOp>(what >> 16 & 0xff);
-  seen.identity.root = static_cast<std::uint32_t>(record.root.load(std::memory_order_acquire));
+  seen.identity = CallIdentity::of_words(count, plan_hash, what, record.root.load(std::memory_order_acquire));
   seen.digest = record.digest.load(std::memory_order_acquire);
   if (record.sequence.load(std::memory_order_relaxed) == before) seen.sequence = before;
   return seen;
@@ -32,6 +29,7 @@ SeenRecord read_record(const CallRecord& record) {
 
 std::optional<Error> Communicator::Impl::diagnose(Channel& channel, const Operation& operation) const {
   if (aborted_.load(std::memory_order_acquire)) return Error{Errc::aborted, "abort() was called", 0, "rank " + std::to_string(rank())};
+  if (parts_.status_links) return diagnose_links(channel, operation);
   if (auto error = find_mismatch(channel)) return error;
   return find_lost_peer(channel, operation);
 }
@@ -44,23 +42,26 @@ std::optional<Error> Communicator::Impl::find_mismatch(const Channel& channel) c
     const SeenRecord own = read_record(context.record(context.rank(), parity));
     if (own.sequence == 0) continue;
     for (std::uint32_t member = 0; member < context.size(); ++member) {
-      if (member == context.rank() || !context.mapped(member)) continue;
+      if (member == context.rank()) continue;
       const SeenRecord theirs = read_record(context.record(member, parity));
       if (theirs.sequence != own.sequence || theirs.digest == own.digest) continue;
-      std::string why = describe(own.identity) == describe(theirs.identity) ? " (with different plans)" : "";
-      return Error{Errc::mismatch,
-                   "ranks disagree in call #" + std::to_string(own.sequence) + ": rank " + std::to_string(rank()) +
-                       " called " + describe(own.identity) + ", rank " + std::to_string(context.member(member)) +
-                       " called " + describe(theirs.identity) + why,
-                   0, "rank " + std::to_string(rank())};
+      return disagreement(own.sequence, own.identity, context.member(member), theirs.identity);
     }
   }
   return std::nullopt;
 }
 
+Error Communicator::Impl::disagreement(std::uint64_t call, const CallIdentity& own, std::uint32_t peer, const CallIdentity& theirs) const {
+  const std::string why = describe(own) == describe(theirs) ? " (with different plans)" : "";
+  return Error{Errc::mismatch,
+               "ranks disagree in call #" + std::to_string(call) + ": rank " + std::to_string(rank()) + " called " +
+                   describe(own) + ", rank " + std::to_string(peer) + " called " + describe(theirs) + why,
+               0, "rank " + std::to_string(rank())};
+}
+
 /// A flag with another history: the records say who called what, unless the disagreement is older than they are.
 Error Communicator::Impl::explain_mismatch(const Channel& channel, const Operation& operation) const {
-  if (auto found = find_mismatch(channel)) return *found;
+  if (auto found = parts_.status_links ? find_message_mismatch(channel, operation) : find_mismatch(channel)) return *found;
   return Error{Errc::mismatch,
                "ranks disagree: rank " + std::to_string(rank()) + " is in call #" + std::to_string(operation.run.call()) + ", " +
                    describe(operation.prepared->identity) + "; " + who(channel, operation.run.disagreeing_rank()) +
@@ -76,11 +77,6 @@ std::optional<Error> Communicator::Impl::find_lost_peer(const Channel& channel, 
     const bool gone = parts_.transport->gone(context.member(member));
     const std::string call = describe(operation.prepared->identity) + " (#" + std::to_string(operation.run.call()) + ")";
     const std::string where = "rank " + std::to_string(rank());
-    if (!context.mapped(member)) {
-      // whoever has gone may have done its part: only a wait for it can't end
-      if (gone && operation.run.waits_for(member)) return Error{Errc::peer_failed, who(channel, member) + " died or left during " + call, 0, where};
-      continue;
-    }
     // pairs with fail(), the destructor and the watcher: what they say comes after the peer's last words
     // The main context's word: it is there even when the peer never made this pair's.
     const StatusLine& peer_status = main_->context.status(context.member(member));
@@ -98,17 +94,17 @@ std::optional<Error> Communicator::Impl::find_lost_peer(const Channel& channel, 
   return std::nullopt;
 }
 
-std::string Communicator::Impl::who(const Channel& channel, std::uint32_t member) const {
-  const std::uint32_t peer = channel.context.member(member);
+std::string Communicator::Impl::who(std::uint32_t peer) const {
   return "rank " + std::to_string(peer) + " (" + parts_.peers[peer] + ")";
 }
 
 /// The rank this one waits for, and where that rank is.
 std::string Communicator::Impl::slowest(const Channel& channel, const Operation& operation) const {
+  if (parts_.status_links) return slowest_link(channel, operation);
   const Context& context = channel.context;
   std::string text;
   for (std::uint32_t member = 0; member < context.size(); ++member) {
-    if (member == context.rank() || !context.mapped(member)) continue;
+    if (member == context.rank()) continue;
     const SeenRecord record = read_record(context.record(member, operation.run.call() & 1));
     if (record.sequence == operation.run.call()) continue;
     text += (text.empty() ? "" : ", ") + who(channel, member);

@@ -323,6 +323,7 @@ void Communicator::Impl::fail(const Error& error) {
   const MemberState state = error.code == Errc::aborted ? MemberState::aborted : MemberState::failed;
   // pairs with find_lost_peer(): acquire of state sees the records that explain it
   main_->context.status(rank()).state.store(static_cast<std::uint64_t>(state), std::memory_order_release);
+  tell_failure(error);
   log_error("rank " + std::to_string(rank()) + ": " + to_string(error) + "\nlast operations:\n" + recorder_.print());
 }
 
@@ -354,14 +355,20 @@ Result<void> Communicator::Impl::group_end() {
 }
 
 void Communicator::Impl::abort() {
+  const Error error{Errc::aborted, "abort() was called", 0, "rank " + std::to_string(rank())};
+  bool first = false;
+  {
+    const std::lock_guard lock(cause_mutex_);
+    first = !cause_;
+    if (first) cause_ = error;
+  }
   aborted_.store(true, std::memory_order_release);  // pairs with diagnose(): read by whoever waits
   const auto aborted = static_cast<std::uint64_t>(MemberState::aborted);
   main_->context.status(rank()).state.store(aborted, std::memory_order_release);
-  {
-    const std::lock_guard lock(cause_mutex_);
-    if (!cause_) cause_ = Error{Errc::aborted, "abort() was called", 0, "rank " + std::to_string(rank())};
-  }
   broken_.store(true, std::memory_order_release);
+  if (!first || !parts_.status_links || born_in_ != fork_generation()) return;
+  const TokenGuard guard(token_);  // whoever holds it waits, sees the abort and gives it back
+  tell_failure(Error{Errc::aborted, who(rank()) + " called abort()"});
 }
 
 std::string Communicator::Impl::flight_record() {

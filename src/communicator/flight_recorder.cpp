@@ -27,6 +27,12 @@ std::string describe(const CallIdentity& identity) {
   return text;
 }
 
+std::optional<CallIdentity> FlightRecorder::collective(std::uint64_t call) const {
+  for (std::uint64_t i = 0; i < std::min<std::uint64_t>(written_, entries_.size()); ++i)
+    if (entries_[i].call == call && entries_[i].peer == 0) return entries_[i].identity;
+  return std::nullopt;
+}
+
 std::string FlightRecorder::print() const {
   std::string lines;
   const std::uint64_t first = written_ > entries_.size() ? written_ - entries_.size() : 0;

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "executor/context.hpp"
@@ -27,6 +28,9 @@ class FlightRecorder {
   /// The entry to fill for the next operation; its index stays valid for the next `capacity` operations.
   std::uint32_t next() { return static_cast<std::uint32_t>(written_++ % entries_.size()); }
   Entry& at(std::uint32_t index) { return entries_[index]; }
+
+  /// This rank's collective number `call`, while it is among the last `capacity` operations.
+  std::optional<CallIdentity> collective(std::uint64_t call) const;
 
   /// One line an operation, oldest first.
   std::string print() const;

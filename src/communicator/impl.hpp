@@ -1,9 +1,8 @@
 // The communicator's inside. What belongs to one idea is in a file of its own: check.cpp (arguments), create.cpp (bootstrap),
-// engine.cpp (running), diagnose.cpp (why a wait doesn't end), adopt.cpp (plans brought along).
+// engine.cpp (running), diagnose.cpp (why a wait doesn't end; diagnose_links.cpp over messages), adopt.cpp (plans brought along).
 #pragma once
 
 #include <condition_variable>
-#include <cstdlib>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -14,6 +13,7 @@
 #include "communicator/flight_recorder.hpp"
 #include "communicator/operation.hpp"
 #include "communicator/staging_budget.hpp"
+#include "communicator/status_links.hpp"
 #include "communicator/token.hpp"
 #include "communicator/waiting.hpp"
 #include "rondo/communicator.hpp"
@@ -29,15 +29,12 @@ struct CommunicatorParts {
   Topology topology;
   std::vector<std::string> peers;           ///< "process 4711 on host" by rank: for messages
   std::unique_ptr<Transport> transport;
+  std::unique_ptr<StatusLinks> status_links;  ///< where links are messages: the peers' words can't be looked at
   StagingShare share;
   ContextLayout layout;
   ContextLayout pair_layout;
   bool oversubscribed = false;
   double probed_latency_ns = 0;     ///< of a flag from rank to rank; 0: not known
-};
-
-struct FreeArea {
-  void operator()(std::byte* area) const { std::free(area); }
 };
 
 struct Work::State {
@@ -101,16 +98,27 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   // diagnose.cpp
   std::optional<Error> diagnose(Channel& channel, const Operation& operation) const;
   std::optional<Error> find_mismatch(const Channel& channel) const;
+  Error disagreement(std::uint64_t call, const CallIdentity& own, std::uint32_t peer, const CallIdentity& theirs) const;
   Error explain_mismatch(const Channel& channel, const Operation& operation) const;
   std::optional<Error> find_lost_peer(const Channel& channel, const Operation& operation) const;
-  std::string who(const Channel& channel, std::uint32_t member) const;
+  std::string who(std::uint32_t peer) const;
+  std::string who(const Channel& channel, std::uint32_t member) const { return who(channel.context.member(member)); }
   std::string slowest(const Channel& channel, const Operation& operation) const;
+
+  // diagnose_links.cpp
+  std::optional<Error> diagnose_links(const Channel& channel, const Operation& operation) const;
+  std::optional<Error> find_told_mismatch() const;
+  std::optional<Error> find_message_mismatch(const Channel& channel, const Operation& operation) const;
+  std::optional<Error> find_told_failure() const;
+  std::optional<Error> find_lost_link(const Channel& channel, const Operation& operation) const;
+  std::string slowest_link(const Channel& channel, const Operation& operation) const;
+  ToldCall own_call() const;
+  void tell_failure(const Error& error);
+  void tell_departure();
 
   CommunicatorParts parts_;
   const std::uint64_t born_in_ = fork_generation();  ///< a forked child must not use its parent's communicator
   WaitPolicy policy_;
-  /// Own control words and staging where links are messages.
-  std::unique_ptr<std::byte, FreeArea> local_area_;
   std::unique_ptr<Channel> main_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::unique_ptr<Channel>> pairs_;
   Token token_;

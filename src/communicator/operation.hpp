@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstdlib>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -40,6 +41,10 @@ struct Operation {
   std::atomic<bool> done{false};   ///< release; publishes error
 };
 
+struct FreeArea {
+  void operator()(std::byte* area) const { std::free(area); }
+};
+
 /// A context with the plans and the queue of its calls: they run one after another, in order.
 struct Channel {
   Channel(Context the_context, PlanSource source) : context(std::move(the_context)), cache(std::move(source)) {}
@@ -49,6 +54,7 @@ struct Channel {
   Operation sync;                                ///< the operation of run(): nothing is allocated for it
   std::uint64_t staging_offset = 0;              ///< in the own segment
   bool staging_committed = false;
+  std::unique_ptr<std::byte, FreeArea> local_area;  ///< own control words and staging where links are messages
 };
 
 }  // namespace rondo

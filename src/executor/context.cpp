@@ -13,8 +13,14 @@ std::uint32_t CallIdentity::digest() const {
 }
 
 Context::Context(ContextLayout layout, std::uint32_t rank, std::vector<std::byte*> areas, std::vector<std::uint32_t> members,
-                 Transport* transport)
-    : entered(areas.size(), 0), layout_(layout), rank_(rank), areas_(std::move(areas)), members_(std::move(members)), transport_(transport) {
+                 Transport* transport, std::uint32_t first_channel)
+    : entered(areas.size(), 0),
+      layout_(layout),
+      rank_(rank),
+      areas_(std::move(areas)),
+      members_(std::move(members)),
+      transport_(transport),
+      first_channel_(first_channel) {
   for (std::uint64_t parity = 0; parity < 2; ++parity) {
     bases_[parity].assign(base_staging + areas_.size(), nullptr);
     for (std::size_t r = 0; r < areas_.size(); ++r)

@@ -25,6 +25,16 @@ struct CallIdentity {
     return static_cast<std::uint64_t>(collective) | static_cast<std::uint64_t>(type) << 8 | static_cast<std::uint64_t>(op) << 16;
   }
   std::uint32_t digest() const;
+  static CallIdentity of_words(std::uint64_t count, std::uint64_t plan_hash, std::uint64_t what, std::uint64_t root) {
+    return {static_cast<Collective>(what & 0xff), static_cast<DataType>(what >> 8 & 0xff), static_cast<ReduceOp>(what >> 16 & 0xff),
+            static_cast<std::uint32_t>(root), count, plan_hash};
+  }
+};
+
+/// A rank's call as a message tells of it.
+struct ToldCall {
+  std::uint64_t sequence = 0;  ///< 0: none
+  CallIdentity identity;
 };
 
 /// The history after one more call. Flags carry it, so that ranks that disagreed in a call where nobody waited find out at
@@ -37,14 +47,16 @@ inline std::uint32_t chained(std::uint32_t history, std::uint32_t digest) {
 class Context {
  public:
   /// `areas[m]` is member m's area in its segment (null where only messages reach it; then `own` must still be memory).
+  /// Message links of its plans take the transport's channels from `first_channel` on.
   Context(ContextLayout layout, std::uint32_t rank, std::vector<std::byte*> areas, std::vector<std::uint32_t> members,
-          Transport* transport);
+          Transport* transport, std::uint32_t first_channel = 0);
 
   std::uint32_t rank() const { return rank_; }
   std::uint32_t size() const { return static_cast<std::uint32_t>(areas_.size()); }
   std::uint32_t member(std::uint32_t rank) const { return members_[rank]; }  ///< a member's rank in the communicator
   const ContextLayout& layout() const { return layout_; }
   Transport& transport() const { return *transport_; }
+  std::uint32_t first_channel() const { return first_channel_; }
 
   StatusLine& status(std::uint32_t rank) const { return *at<StatusLine>(rank, layout_.status()); }
   CallRecord& record(std::uint32_t rank, std::uint64_t parity) const {
@@ -75,6 +87,7 @@ class Context {
   std::vector<std::uint32_t> members_;
   std::vector<std::byte*> bases_[2];
   Transport* transport_;
+  std::uint32_t first_channel_;
 };
 
 }  // namespace rondo

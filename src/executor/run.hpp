@@ -43,6 +43,8 @@ class BasicRun {
   bool entered() const { return entered_; }
   /// A rank whose digest differs, after advance() said mismatch.
   std::uint32_t disagreeing_rank() const { return disagreeing_; }
+  /// The call that rank was in, where a message tells of it.
+  ToldCall disagreeing_call() const;
 
  private:
   struct Cursor {
@@ -66,6 +68,7 @@ class BasicRun {
   Progress inline_gather_many(const ExecStep& step, std::uint32_t spins);
   void inline_result(const ExecStep& step, void* const* sources, std::byte* spare);
   bool links_idle();
+  std::uint32_t channel_of(const ExecOperand& link) const;
   Progress link_move(const ExecStep& step, std::uint64_t piece);
   Progress poll_line(std::uint32_t rank, const InlineLine& line, std::uint32_t spins);
   std::byte* address(const ExecOperand& operand, std::uint64_t piece) const;

@@ -10,6 +10,11 @@
 namespace rondo {
 
 template <bool digests>
+std::uint32_t BasicRun<digests>::channel_of(const ExecOperand& link) const {
+  return context_->first_channel() + static_cast<std::uint32_t>(link.offset);
+}
+
+template <bool digests>
 Progress BasicRun<digests>::link_move(const ExecStep& step, std::uint64_t piece) {
   const Executable& exec = *executable_;
   Transport& transport = context_->transport();
@@ -26,7 +31,7 @@ Progress BasicRun<digests>::link_move(const ExecStep& step, std::uint64_t piece)
       continue;
     }
     const auto peer = context_->member(operands[i].base);
-    const auto channel = static_cast<std::uint32_t>(operands[i].offset);
+    const std::uint32_t channel = channel_of(operands[i]);
     const Message message = i < step.sources ? transport.receive_slot(peer, channel) : transport.send_slot(peer, channel, bytes);
     if (message.payload == nullptr) return Progress::blocked;
     pointers[i] = message.payload;
@@ -50,7 +55,7 @@ Progress BasicRun<digests>::link_move(const ExecStep& step, std::uint64_t piece)
   for (std::uint32_t i = 0; i < total; ++i) {
     if (operands[i].kind != ExecOperand::link) continue;
     const auto peer = context_->member(operands[i].base);
-    const auto channel = static_cast<std::uint32_t>(operands[i].offset);
+    const std::uint32_t channel = channel_of(operands[i]);
     if (i < step.sources) transport.release(peer, channel);
     else transport.post(peer, channel);
   }
@@ -65,12 +70,38 @@ bool BasicRun<digests>::waits_for(std::uint32_t rank) const {
                      [rank](const ExecOperand& operand) { return operand.kind == ExecOperand::link && operand.base == rank; });
 }
 
-/// A call ends when its last message has left: the caller may not come back to turn the crank for it.
+/// The message that disagrees is still in its slot.
+template <bool digests>
+ToldCall BasicRun<digests>::disagreeing_call() const {
+  if (blocked_ == nullptr || blocked_->op != ExecOp::link_move) return {};
+  for (std::uint32_t i = 0; i < blocked_->sources; ++i) {
+    const ExecOperand& operand = executable_->operands[blocked_->first_operand + i];
+    if (operand.kind != ExecOperand::link || operand.base != disagreeing_) continue;
+    const Message message = context_->transport().receive_slot(context_->member(operand.base), channel_of(operand));
+    if (message.payload == nullptr) continue;
+    return {message.header[0], CallIdentity::of_words(message.header[1], message.header[2], message.header[3], message.header[4])};
+  }
+  return {};
+}
+
+/// A call ends when its own last messages have left: the caller may not come back to turn the crank for them. Those of other
+/// contexts don't count: a started send may wait for what its receiver does after this call.
 template <bool digests>
 bool BasicRun<digests>::links_idle() {
+  Transport& transport = context_->transport();
+  transport.progress();
+  for (const ExecStep& step : executable_->steps) {
+    if (step.op != ExecOp::link_move) continue;
+    const ExecOperand* destinations = &executable_->operands[step.first_operand + step.sources];
+    const bool idle = std::all_of(destinations, destinations + step.destinations, [&](const ExecOperand& operand) {
+      return operand.kind != ExecOperand::link || transport.idle(context_->member(operand.base), channel_of(operand));
+    });
+    if (idle) continue;
+    blocked_ = &step;
+    return false;
+  }
   blocked_ = nullptr;
-  context_->transport().progress();
-  return context_->transport().idle();
+  return true;
 }
 
 }  // namespace rondo

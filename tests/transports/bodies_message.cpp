@@ -92,9 +92,9 @@ std::string exchange(Party& party, std::vector<Link> links, std::uint64_t count)
   };
   const std::string slow = turn_until(*party.transport, "the exchange", [&] {
     for (Link& link : links) step(link);
-    return !wrong.empty() || (party.transport->idle() && std::all_of(links.begin(), links.end(), [&](const Link& link) {
-                                return link.sent == count && link.received == count;
-                              }));
+    return !wrong.empty() || std::all_of(links.begin(), links.end(), [&](const Link& link) {
+      return link.sent == count && link.received == count && party.transport->idle(link.peer, link.channel);
+    });
   });
   return wrong.empty() ? slow : wrong;
 }
@@ -124,7 +124,7 @@ std::string holds_back_the_sender(Party& party) {
   if (party.rank == 0) {
     wrong = turn_until(transport, "a free slot", [&] {
       if (sent < enough) sent += send(transport, 0, 1, 0, sent, bytes);
-      return sent == enough && transport.idle();
+      return sent == enough && transport.idle(1, 0);
     });
   } else if (party.rank == 1) {
     std::uint64_t received = 0;
@@ -148,7 +148,7 @@ std::string is_idle_only_when_all_has_left(Party& party) {
     std::uint64_t sent = 0;
     wrong = turn_until(transport, "idle()", [&] {
       if (sent < messages) sent += send(transport, 0, 1, 0, sent, bytes);
-      return sent == messages && transport.idle();
+      return sent == messages && transport.idle(1, 0);
     });
   } else if (party.rank == 1) {
     std::uint64_t received = 0;
@@ -163,6 +163,8 @@ std::string is_idle_only_when_all_has_left(Party& party) {
 std::string leaves_with_messages_nobody_takes(Party& party) {
   std::string wrong;
   if (!starts(party, wrong)) return wrong;
+  wrong = exchange(party, all_links(party, 1), 3);
+  if (!wrong.empty()) return wrong;
   if (party.rank == 0)
     for (std::uint64_t number = 0; number < 2; ++number) send(*party.transport, 0, 1, 0, number, 1u << 20);
   if (std::string missing = party.meet(); !missing.empty()) return missing;

@@ -2,6 +2,7 @@
 
 #include <ucp/api/ucp.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <map>
@@ -9,17 +10,15 @@
 
 #include "base/clock.hpp"
 #include "transports/ucx/queue.hpp"
+#include "transports/ucx/setup.hpp"
 
 namespace rondo {
 namespace {
 
 using ucx::payload_offset;
 using ucx::Queue;
+using ucx::Quiet;
 using ucx::Slot;
-
-Error ucx_error(const std::string& what, ucs_status_t status) {
-  return Error{Errc::unsupported, what + ": " + ucs_status_string(status), 0, "ucx"};
-}
 
 /// A tag names the sender and the channel; UCX keeps the order of messages with equal tags between two workers.
 ucp_tag_t tag_of(std::uint32_t sender, std::uint32_t channel) {
@@ -65,39 +64,37 @@ class UcxTransport final : public Transport {
   explicit UcxTransport(const UcxOptions& options) : options_(options), peers_(options.ranks) {}
 
   ~UcxTransport() override {
+    const Quiet quiet;
     if (worker_ != nullptr) {
       drain();
-      for (Peer& peer : peers_) close(peer);
+      for (std::uint32_t rank = 0; rank < peers_.size(); ++rank) close(rank);
+      drain();  // of what a forced close has cancelled
       ucp_worker_destroy(worker_);
     }
     if (context_ != nullptr) ucp_cleanup(context_);
   }
 
   Result<void> start() {
-    ucp_config_t* config = nullptr;
-    if (const auto status = ucp_config_read(nullptr, nullptr, &config); status != UCS_OK)
-      return ucx_error("cannot read UCX's configuration", status);
-    ucp_params_t params{};
-    params.field_mask = UCP_PARAM_FIELD_FEATURES;
-    params.features = UCP_FEATURE_TAG;
-    const auto initialised = ucp_init(&params, config, &context_);
-    ucp_config_release(config);
-    if (initialised != UCS_OK) return ucx_error("cannot start UCX", initialised);
+    const Quiet quiet;
+    auto context = ucx::make_context();
+    if (!context) return context.error();
+    context_ = *context;
     ucp_worker_params_t worker{};
     worker.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
     worker.thread_mode = UCS_THREAD_MODE_SERIALIZED;  // whoever holds the communicator's token
     if (const auto status = ucp_worker_create(context_, &worker, &worker_); status != UCS_OK)
-      return ucx_error("cannot make a UCX worker", status);
+      return ucx::error_of("cannot make a UCX worker", status);
     return {};
   }
 
   std::string_view name() const override { return "ucx"; }
 
   Result<Address> address() override {
+    const Quiet quiet;
     ucp_address_t* bytes = nullptr;
     std::size_t length = 0;
     if (const auto status = ucp_worker_get_address(worker_, &bytes, &length); status != UCS_OK)
-      return ucx_error("UCX gave no address", status);
+      return ucx::error_of("UCX gave no address", status);
     Address address;
     const AddressHead head{length, sum_of(reinterpret_cast<const std::byte*>(bytes), length)};
     address.bytes.resize(sizeof head + length);
@@ -108,6 +105,7 @@ class UcxTransport final : public Transport {
   }
 
   Result<void> connect(const std::vector<Address>& all, std::int64_t /*deadline_ns*/) override {
+    const Quiet quiet;
     for (std::uint32_t rank = 0; rank < all.size(); ++rank) {
       if (rank == options_.rank) continue;
       if (!is_whole(all[rank].bytes))
@@ -120,7 +118,7 @@ class UcxTransport final : public Transport {
       params.err_handler.cb = on_broken;
       params.err_handler.arg = &peers_[rank];
       if (const auto status = ucp_ep_create(worker_, &params, &peers_[rank].endpoint); status != UCS_OK)
-        return ucx_error("cannot connect to rank " + std::to_string(rank), status);
+        return ucx::error_of("cannot connect to rank " + std::to_string(rank), status);
     }
     return {};
   }
@@ -128,26 +126,26 @@ class UcxTransport final : public Transport {
   Message send_slot(std::uint32_t peer, std::uint32_t channel, std::uint64_t bytes) override {
     Queue& queue = sending_[{peer, channel}];
     Slot& slot = queue.slots[queue.next % ucx::window];
-    if (!finished(slot)) return {};
+    if (!finished(slot) || slot.broken) return {};
     slot.reserve(payload_offset + bytes);
     queue.message_bytes = payload_offset + bytes;
     return view(slot, bytes);
   }
 
   void post(std::uint32_t peer, std::uint32_t channel) override {
+    const Quiet quiet;
     Queue& queue = sending_[{peer, channel}];
     Slot& slot = queue.slots[queue.next++ % ucx::window];
     const ucp_request_param_t params{};
     void* request = ucp_tag_send_nbx(peers_[peer].endpoint, slot.data(), queue.message_bytes,
                                      tag_of(options_.rank, channel), &params);
-    if (UCS_PTR_IS_ERR(request))
-      on_broken(&peers_[peer], nullptr, UCS_PTR_STATUS(request));
-    else
-      slot.request = request;
-    idle_ = false;
+    slot.broken = UCS_PTR_IS_ERR(request);
+    if (slot.broken) on_broken(&peers_[peer], nullptr, UCS_PTR_STATUS(request));
+    else slot.request = request;
   }
 
   Message receive_slot(std::uint32_t peer, std::uint32_t channel) override {
+    const Quiet quiet;
     Queue& queue = receiving_[{peer, channel}];
     Slot& slot = queue.slots[0];
     if (!slot.filled) {
@@ -176,20 +174,20 @@ class UcxTransport final : public Transport {
   }
 
   void progress() override {
+    const Quiet quiet;
     ucp_worker_progress(worker_);
     for (Peer& peer : peers_)
       if (peer.broken_ns != 0 && now_ns() - peer.broken_ns > last_words_ns)
         peer.gone.store(true, std::memory_order_release);
   }
 
-  // By the requests alone: a flush would wait for answers of peers that may not turn their cranks any more.
-  bool idle() override {
-    if (idle_) return true;
-    for (auto& [link, queue] : sending_)
-      for (Slot& slot : queue.slots)
-        if (!finished(slot)) return false;
-    idle_ = true;
-    return true;
+  // By the requests alone: a flush would wait for answers of peers that may not turn their cranks any more. A message that
+  // broke off never leaves.
+  bool idle(std::uint32_t peer, std::uint32_t channel) override {
+    const auto queue = sending_.find({peer, channel});
+    if (queue == sending_.end()) return true;
+    auto& slots = queue->second.slots;
+    return std::all_of(slots.begin(), slots.end(), [](Slot& slot) { return finished(slot) && !slot.broken; });
   }
 
   // pairs with progress()'s release
@@ -210,17 +208,31 @@ class UcxTransport final : public Transport {
     return true;
   }
 
+  static bool has_ended(Queue& queue) { return std::all_of(queue.slots.begin(), queue.slots.end(), finished); }
+
   /// What was posted reaches the peers before this end goes, unless they went first or never take it.
   void drain() {
     const std::int64_t deadline_ns = now_ns() + last_words_ns * 5;
-    while (!idle() && now_ns() < deadline_ns) progress();
+    const auto all_ended = [this] {
+      return std::all_of(sending_.begin(), sending_.end(), [](auto& link) { return has_ended(link.second); });
+    };
+    while (!all_ended() && now_ns() < deadline_ns) progress();
   }
 
-  void close(Peer& peer) {
+  bool has_unfinished(std::uint32_t rank) {
+    const auto unfinished = [rank](auto& link) { return link.first.first == rank && !has_ended(link.second); };
+    return std::any_of(sending_.begin(), sending_.end(), unfinished) ||
+           std::any_of(receiving_.begin(), receiving_.end(), unfinished);
+  }
+
+  /// A close flushes, but for that of a broken connection. Messages that have begun and don't end must be cancelled by a
+  /// forced one: UCX asserts that a worker which is destroyed has none.
+  void close(std::uint32_t rank) {
+    Peer& peer = peers_[rank];
     if (peer.endpoint == nullptr) return;
     ucp_request_param_t params{};
     params.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
-    if (peer.broken_ns != 0) params.flags = UCP_EP_CLOSE_FLAG_FORCE;  // without it: flushes
+    if (peer.broken_ns != 0 || has_unfinished(rank)) params.flags = UCP_EP_CLOSE_FLAG_FORCE;
     void* request = ucp_ep_close_nbx(peer.endpoint, &params);
     if (!UCS_PTR_IS_PTR(request)) return;
     const std::int64_t deadline_ns = now_ns() + last_words_ns * 5;
@@ -235,7 +247,6 @@ class UcxTransport final : public Transport {
   std::vector<Peer> peers_;
   std::map<Link, Queue> sending_;
   std::map<Link, Queue> receiving_;
-  bool idle_ = true;  ///< nothing was posted since idle() last said so
 };
 
 }  // namespace

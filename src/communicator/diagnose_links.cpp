@@ -1,0 +1,122 @@
+// Why a wait over message links doesn't end: what the peers have said of themselves, and what their messages say.
+#include "base/clock.hpp"
+#include "communicator/impl.hpp"
+
+namespace rondo {
+namespace {
+
+/// How long a wait lasts before this rank says which call it waits in: an ordinary wait costs no message.
+constexpr std::int64_t tell_after_ns = 100'000'000;
+/// How long the messages of a rank that has said that it leaves may still be under way.
+constexpr std::int64_t last_words_ns = 200'000'000;
+/// How long a rank that fails turns the crank for its last words.
+constexpr std::int64_t farewell_ns = 20'000'000;
+
+}  // namespace
+
+std::optional<Error> Communicator::Impl::diagnose_links(const Channel& channel, const Operation& operation) const {
+  parts_.status_links->take_in();
+  if (auto error = find_told_mismatch()) return error;
+  if (auto error = find_told_failure()) return error;
+  if (auto error = find_lost_link(channel, operation)) return error;
+  if (&channel == main_.get() && now_ns() - operation.started_ns > tell_after_ns) parts_.status_links->tell_waiting(own_call());
+  return std::nullopt;
+}
+
+/// The collective that this rank is in, or was in last.
+ToldCall Communicator::Impl::own_call() const {
+  const std::uint64_t call = main_->context.call;
+  const auto identity = recorder_.collective(call);
+  return identity ? ToldCall{call, *identity} : ToldCall{};
+}
+
+/// Compares the calls that peers say they wait in with this rank's of the same number, which may be long over here.
+std::optional<Error> Communicator::Impl::find_told_mismatch() const {
+  for (std::uint32_t peer = 0; peer < size(); ++peer) {
+    const ToldCall& theirs = parts_.status_links->of(peer).call;
+    if (peer == rank() || theirs.sequence == 0) continue;
+    const auto own = recorder_.collective(theirs.sequence);
+    if (own && own->digest() != theirs.identity.digest()) return disagreement(theirs.sequence, *own, peer, theirs.identity);
+  }
+  return std::nullopt;
+}
+
+/// A message of another call than the one it was expected in: its header says of which.
+std::optional<Error> Communicator::Impl::find_message_mismatch(const Channel& channel, const Operation& operation) const {
+  const ToldCall theirs = operation.run.disagreeing_call();
+  std::optional<CallIdentity> own;
+  if (theirs.sequence == operation.run.call()) own = operation.prepared->identity;
+  else if (&channel == main_.get()) own = recorder_.collective(theirs.sequence);
+  if (!own || own->digest() == theirs.identity.digest()) return std::nullopt;
+  return disagreement(theirs.sequence, *own, channel.context.member(operation.run.disagreeing_rank()), theirs.identity);
+}
+
+/// Whoever fails takes all others along, whatever they wait for. The first cause goes round, and so names whom it is about.
+std::optional<Error> Communicator::Impl::find_told_failure() const {
+  for (std::uint32_t peer = 0; peer < size(); ++peer) {
+    const Notice& notice = parts_.status_links->of(peer);
+    if (notice.kind != Notice::Kind::failed) continue;
+    const bool passed_on = notice.code == Errc::aborted || notice.code == Errc::mismatch || notice.code == Errc::peer_failed;
+    const std::string where = "rank " + std::to_string(rank());
+    if (passed_on) return Error{notice.code, notice.text, 0, where};
+    return Error{Errc::peer_failed, who(peer) + " failed: " + notice.text, 0, where};
+  }
+  return std::nullopt;
+}
+
+/// A peer that can't finish this call any more. Of a pair's calls a peer that leaves doesn't tell, and one that dies tells
+/// nothing: they may have done their part, so that only a wait for them can't end.
+std::optional<Error> Communicator::Impl::find_lost_link(const Channel& channel, const Operation& operation) const {
+  const Context& context = channel.context;
+  const std::string call = describe(operation.prepared->identity) + " (#" + std::to_string(operation.run.call()) + ")";
+  const std::string where = "rank " + std::to_string(rank());
+  for (std::uint32_t member = 0; member < context.size(); ++member) {
+    if (member == context.rank()) continue;
+    const Notice& notice = parts_.status_links->of(context.member(member));
+    const bool left = notice.kind == Notice::Kind::left;
+    if (left && &channel == main_.get() && notice.finished < operation.run.call())
+      return Error{Errc::peer_failed, who(channel, member) + " left the communicator before " + call, 0, where};
+    if (!operation.run.waits_for(member)) continue;
+    if (left && now_ns() - notice.heard_ns > last_words_ns)
+      return Error{Errc::peer_failed, who(channel, member) + " left the communicator before " + call, 0, where};
+    if (parts_.transport->gone(context.member(member)))
+      return Error{Errc::peer_failed, who(channel, member) + " died or left during " + call, 0, where};
+  }
+  return std::nullopt;
+}
+
+/// Ranks in a collective that waits long have said so by now; who has not is elsewhere.
+std::string Communicator::Impl::slowest_link(const Channel& channel, const Operation& operation) const {
+  const Context& context = channel.context;
+  std::string text;
+  for (std::uint32_t member = 0; member < context.size(); ++member) {
+    if (member == context.rank()) continue;
+    const bool told = parts_.status_links->of(context.member(member)).call.sequence >= operation.run.call();
+    if (&channel == main_.get() ? told : !operation.run.waits_for(member)) continue;
+    text += (text.empty() ? "" : ", ") + who(channel, member);
+  }
+  return text.empty() ? "all ranks wait in it" : text + " has not entered it, or is past it";
+}
+
+void Communicator::Impl::tell_failure(const Error& error) {
+  if (!parts_.status_links) return;
+  Notice notice;
+  notice.kind = Notice::Kind::failed;
+  notice.code = error.code;
+  notice.text = error.detail;
+  notice.call = own_call();
+  parts_.status_links->tell(notice, farewell_ns);
+}
+
+void Communicator::Impl::tell_departure() {
+  if (!parts_.status_links) return;
+  parts_.status_links->take_in();  // whoever left before needn't be told
+  Notice notice;
+  notice.kind = Notice::Kind::left;
+  notice.call = own_call();
+  // pairs with Run::finish()
+  notice.finished = main_->context.status(rank()).done.load(std::memory_order_acquire);
+  parts_.status_links->tell(notice, 0);
+}
+
+}  // namespace rondo

@@ -1,0 +1,63 @@
+// What ranks tell one another about themselves over message links, where nobody can look into a peer's words.
+// Design: docs/design/0006-message-links.md.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "executor/context.hpp"
+#include "rondo/result.hpp"
+#include "rondo/transport.hpp"
+
+namespace rondo {
+
+/// A transport's channel numbers, parted by use: plans of the collectives, of pairs towards the higher rank and towards the
+/// lower one, notices.
+inline constexpr std::uint32_t channels_per_use = std::uint32_t{1} << 30;
+inline constexpr std::uint32_t upward_channels = channels_per_use;
+inline constexpr std::uint32_t downward_channels = channels_per_use * 2;
+inline constexpr std::uint32_t notice_channel = channels_per_use * 3;
+
+/// The last thing a rank said about itself.
+struct Notice {
+  enum class Kind : std::uint32_t { none, here, waiting, left, failed };
+  Kind kind = Kind::none;
+  Errc code = Errc::aborted;    ///< failed: what its caller was told
+  ToldCall call;                ///< the collective it is in, or was in last
+  std::uint64_t finished = 0;   ///< left: the last collective it has finished
+  std::string text;             ///< failed: the cause
+  std::int64_t heard_ns = 0;
+};
+
+/// One rank's notices. Needs the communicator's token. Nothing but meet() ever waits for a peer.
+class StatusLinks {
+ public:
+  StatusLinks(Transport& transport, std::uint32_t rank, std::uint32_t size);
+
+  /// Says "here" and waits until all peers have: from then on every pair is connected, and a notice leaves at once.
+  /// Errors: peer_failed; deadline_exceeded names the ranks that nothing came from.
+  Result<void> meet(std::int64_t deadline_ns);
+
+  /// To all peers; one that doesn't take its notices misses this one. `within_ns`: how long this rank helps it out.
+  void tell(const Notice& notice, std::int64_t within_ns);
+  /// That this rank waits in `call`; once a call.
+  void tell_waiting(const ToldCall& call);
+
+  /// Takes what has come in. Never waits.
+  void take_in();
+  const Notice& of(std::uint32_t rank) const { return heard_[rank]; }
+
+ private:
+  void post(std::uint32_t peer, const Notice& notice);
+  void take_from(std::uint32_t peer);
+  bool idle();
+  std::string missing() const;
+
+  Transport& transport_;
+  std::uint32_t rank_;
+  std::vector<Notice> heard_;
+  std::uint64_t told_waiting_ = 0;  ///< the last call that tell_waiting() told of
+};
+
+}  // namespace rondo

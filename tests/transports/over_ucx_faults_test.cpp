@@ -1,0 +1,299 @@
+// When things go wrong between ranks whose links are messages: the same errors as over shared memory, on every rank.
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+
+#include "support/catch.hpp"
+#include "support/ranks.hpp"
+
+using namespace rondo;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr double bound_seconds = 1;
+
+CommunicatorOptions over_ucx(std::chrono::milliseconds timeout = std::chrono::seconds(30)) {
+  CommunicatorOptions options;
+  options.transport = "ucx";
+  options.timeout = timeout;
+  return options;
+}
+
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+void pause_for(int milliseconds) { std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds)); }
+
+/// "" when the result is an error of that kind, in time, whose text contains all of `words`.
+std::string expect_error(const Result<void>& result, Errc code, const std::vector<std::string>& words, Clock::time_point begin) {
+  if (result) return "expected " + std::string(to_string(code)) + ", got success";
+  const std::string text = to_string(result.error());
+  if (result.error().code != code) return "expected " + std::string(to_string(code)) + ", got " + text;
+  if (seconds_since(begin) > bound_seconds) return "took " + std::to_string(seconds_since(begin)) + " s";
+  for (const std::string& word : words)
+    if (text.find(word) == std::string::npos) return "'" + word + "' is missing in: " + text;
+  return "";
+}
+
+Result<void> sum_of(Communicator& communicator, std::uint64_t count) {
+  std::vector<float> values(count, 1);
+  return communicator.all_reduce(values.data(), values.data(), count, DataType::f32);
+}
+
+/// Rank 0 makes the first call, all others the second; all must raise a mismatch that names both.
+std::string mismatch(Communicator& communicator, Call first, Call others, const std::vector<std::string>& words) {
+  std::vector<char> input(1 << 20), output(1 << 20);
+  Call mine = communicator.rank() == 0 ? first : others;
+  mine.input = input.data();
+  mine.output = output.data();
+  const auto begin = Clock::now();
+  Result<void> result = communicator.run(mine);
+  // a rank that needed nobody in this call finds out in its next one
+  if (result) result = communicator.run(mine);
+  if (result) result = communicator.barrier();
+  return expect_error(result, Errc::mismatch, words, begin);
+}
+
+struct Disagreement {
+  Call first, others;
+  std::vector<std::string> words;
+};
+
+std::vector<Disagreement> disagreements() {
+  const Call base{Collective::all_reduce, nullptr, nullptr, 16, DataType::f32, ReduceOp::sum, 0, 1};
+  Call count = base, type = base, op = base, large = base, collective = base, tiny_broadcast = base, root = base, barrier = base;
+  count.count = 17;
+  type.type = DataType::i32;
+  op.op = ReduceOp::max;
+  large.count = 100'000;
+  collective.collective = Collective::all_gather;
+  tiny_broadcast.collective = root.collective = Collective::broadcast;
+  root.root = 1;
+  barrier.collective = Collective::barrier;
+  return {{base, count, {"16 f32", "17 f32"}},
+          {base, type, {"16 f32", "16 i32"}},
+          {base, op, {"(sum)", "(max)"}},
+          {base, large, {"16 f32", "100000 f32"}},
+          {large, base, {"16 f32", "100000 f32"}},
+          {base, collective, {"all_reduce", "all_gather"}},
+          {base, tiny_broadcast, {"all_reduce", "broadcast"}},
+          {tiny_broadcast, base, {"all_reduce", "broadcast"}},
+          {large, tiny_broadcast, {"all_reduce", "broadcast"}},
+          {tiny_broadcast, root, {"from rank 0", "from rank 1"}},
+          {barrier, base, {"barrier", "all_reduce"}}};
+}
+
+}  // namespace
+
+TEST_CASE("ranks that disagree over UCX all raise an error within a second that says who called what") {
+  const auto cases = disagreements();
+  for (std::size_t i = 0; i < cases.size(); ++i)
+    for (const std::uint32_t ranks : {2u, 3u, 4u}) {
+      INFO("case " << i << ", " << ranks << " ranks");
+      const Disagreement& one = cases[i];
+      const auto body = [&](Communicator& c) { return mismatch(c, one.first, one.others, one.words); };
+      CHECK(complaints(run_processes(ranks, body, over_ucx())) == "");
+    }
+}
+
+TEST_CASE("a sender and a receiver over UCX that disagree on the count both raise a mismatch, and so do the others") {
+  const auto body = [](Communicator& communicator) -> std::string {
+    std::vector<float> values(100, 1);
+    const auto begin = Clock::now();
+    Result<void> result;
+    if (communicator.rank() == 0) result = communicator.send(values.data(), 100, DataType::f32, 1);
+    if (communicator.rank() == 1) result = communicator.recv(values.data(), 99, DataType::f32, 0);
+    if (result) result = communicator.barrier();
+    return expect_error(result, Errc::mismatch, {"rank 1 called send_recv of 99 f32", "rank 0 called send_recv of 100 f32"}, begin);
+  };
+  CHECK(complaints(run_processes(3, body, over_ucx())) == "");
+}
+
+TEST_CASE("abort over UCX ends every wait on every rank, also one that comes later, and names who called it") {
+  for (const bool in_call : {false, true}) {
+    const auto body = [in_call](Communicator& communicator) -> std::string {
+      float value = 1;
+      auto begin = Clock::now();
+      if (communicator.rank() == 0) {
+        std::thread aborter([&] {
+          pause_for(100);
+          communicator.abort();
+        });
+        Result<void> result;
+        if (in_call) result = communicator.barrier();
+        aborter.join();
+        if (result) result = communicator.barrier();
+        pause_for(600);  // it stays, and turns no crank
+        return result ? "success" : result.error().code == Errc::aborted ? "" : to_string(result.error());
+      }
+      Result<void> result;
+      if (communicator.rank() == 1) result = communicator.barrier();
+      if (communicator.rank() == 2) result = communicator.recv(&value, 1, DataType::f32, 1);
+      if (communicator.rank() == 3) {
+        pause_for(300);
+        begin = Clock::now();
+        for (int i = 0; result && i < 3; ++i) result = communicator.barrier();
+      }
+      return expect_error(result, Errc::aborted, {"rank 0 ", "called abort()"}, begin);
+    };
+    INFO((in_call ? "its own rank waits" : "its own rank is in no call"));
+    CHECK(complaints(run_processes(4, body, over_ucx())) == "");
+  }
+}
+
+TEST_CASE("abort over UCX reaches a rank that comes later, though neither has sent anything before") {
+  const auto body = [](Communicator& communicator) -> std::string {
+    if (communicator.rank() == 0) {
+      communicator.abort();
+      pause_for(1000);  // it stays, and turns no crank
+      return "";
+    }
+    pause_for(200);
+    const auto begin = Clock::now();
+    return expect_error(communicator.barrier(), Errc::aborted, {"rank 0 ", "called abort()"}, begin);
+  };
+  CHECK(complaints(run_processes(2, body, over_ucx(std::chrono::seconds(5)))) == "");
+}
+
+TEST_CASE("a rank over UCX that leaves is named by all that need it, also through a third") {
+  const auto body = [](Communicator& communicator) -> std::string {
+    if (auto done = communicator.barrier(); !done) return to_string(done.error());
+    if (communicator.rank() == 1) return "";
+    const auto begin = Clock::now();
+    const std::string wrong = expect_error(sum_of(communicator, 100'000), Errc::peer_failed, {"rank 1 ", "left the communicator before"}, begin);
+    if (!wrong.empty()) return wrong;
+    return expect_error(communicator.barrier(), Errc::peer_failed, {"rank 1 "}, begin);
+  };
+  for (const std::uint32_t ranks : {2u, 3u, 4u}) CHECK(complaints(run_processes(ranks, body, over_ucx())) == "");
+}
+
+TEST_CASE("messages that a rank over UCX sent before it left arrive, and the one it didn't send is an error") {
+  const auto body = [](Communicator& communicator) -> std::string {
+    std::vector<std::int32_t> values(10, 5);
+    if (communicator.rank() == 1) {
+      for (int i = 0; i < 3; ++i)
+        if (auto sent = communicator.send(values.data(), values.size(), DataType::i32, 0); !sent) return to_string(sent.error());
+      return "";
+    }
+    pause_for(100);
+    auto begin = Clock::now();
+    for (int i = 0; i < 3; ++i) {
+      values.assign(10, 0);
+      if (auto got = communicator.recv(values.data(), values.size(), DataType::i32, 1); !got) return to_string(got.error());
+      if (values.back() != 5) return "a wrong message";
+    }
+    return expect_error(communicator.recv(values.data(), values.size(), DataType::i32, 1), Errc::peer_failed, {"rank 1 "}, begin);
+  };
+  CHECK(complaints(run_processes(2, body, over_ucx())) == "");
+}
+
+TEST_CASE("a large send over UCX to a rank that leaves without taking it is an error that names the rank") {
+  const auto body = [](Communicator& communicator) -> std::string {
+    std::vector<float> values(1 << 20, 1);
+    if (communicator.rank() == 1) {
+      pause_for(200);
+      return "";
+    }
+    const auto begin = Clock::now();
+    return expect_error(communicator.send(values.data(), values.size(), DataType::f32, 1), Errc::peer_failed, {"rank 1 "}, begin);
+  };
+  CHECK(complaints(run_processes(2, body, over_ucx())) == "");
+}
+
+TEST_CASE("a killed rank over UCX gives every survivor an error that names it within a second") {
+  for (const std::uint32_t ranks : {2u, 4u}) {
+    const auto body = [](Communicator& communicator) -> std::string {
+      for (int i = 0; i < 20; ++i)
+        if (auto done = sum_of(communicator, 50'000); !done) return "before: " + to_string(done.error());
+      const std::uint32_t victim = communicator.size() - 1;
+      if (communicator.rank() == victim) raise(SIGKILL);
+      const auto begin = Clock::now();
+      Result<void> result;
+      while (result && seconds_since(begin) < 10) result = sum_of(communicator, 50'000);
+      return expect_error(result, Errc::peer_failed, {"rank " + std::to_string(victim) + " "}, begin);
+    };
+    auto answers = run_processes(ranks, body, over_ucx());
+    CHECK(answers.back() == "ended by signal 9");
+    answers.pop_back();
+    CHECK(complaints(answers) == "");
+  }
+}
+
+TEST_CASE("a deadline that ends on one rank over UCX ends the wait of the others") {
+  const auto body = [](Communicator& communicator) -> std::string {
+    if (communicator.rank() == 2) {
+      pause_for(1500);
+      return "";
+    }
+    if (communicator.rank() == 1) pause_for(250);
+    const auto begin = Clock::now();
+    const auto result = sum_of(communicator, 16);
+    if (communicator.rank() == 0) return expect_error(result, Errc::deadline_exceeded, {"rank 2 ", "has not entered"}, begin);
+    return expect_error(result, Errc::peer_failed, {"rank 0 ", "did not end within"}, begin);
+  };
+  CHECK(complaints(run_processes(3, body, over_ucx(std::chrono::milliseconds(500)))) == "");
+}
+
+TEST_CASE("abort over UCX ends started sends at once whose receiver never takes them") {
+  const auto body = [](Communicator& communicator) -> std::string {
+    std::vector<float> values(1 << 20, 1);
+    if (communicator.rank() == 1) {
+      pause_for(1000);
+      return "";
+    }
+    std::vector<Work> works;
+    for (int i = 0; i < 8; ++i) works.push_back(communicator.start_send(values.data(), values.size(), DataType::f32, 1));
+    pause_for(50);
+    const auto begin = Clock::now();
+    communicator.abort();
+    for (Work& work : works)
+      if (std::string wrong = expect_error(work.wait(), Errc::aborted, {"abort"}, begin); !wrong.empty()) return wrong;
+    return seconds_since(begin) < 0.5 ? "" : "took " + std::to_string(seconds_since(begin)) + " s";
+  };
+  CHECK(complaints(run_processes(2, body, over_ucx())) == "");
+}
+
+TEST_CASE("UCX's own variables change nothing, and UCX says nothing where ranks go") {
+  int ends[2];
+  REQUIRE(pipe2(ends, O_NONBLOCK | O_CLOEXEC) == 0);
+  const int error = dup(STDERR_FILENO), output = dup(STDOUT_FILENO);  // UCX writes to the latter
+  const std::vector<const char*> names{"UCX_TLS", "UCX_NET_DEVICES", "UCX_PROTOS", "UCX_RNDV_SCHEME"};
+  const std::vector<const char*> values{"nonsense", "nonsense", "nonsense", "put_ppln"};
+  for (std::size_t i = 0; i < names.size(); ++i) setenv(names[i], values[i], 1);
+  std::fflush(stdout);
+  std::setvbuf(stdout, nullptr, _IONBF, 0);
+  dup2(ends[1], STDERR_FILENO);
+  dup2(ends[1], STDOUT_FILENO);
+  const auto body = [](Communicator& communicator) -> std::string {
+    auto done = sum_of(communicator, 300'000);
+    if (!done) return to_string(done.error());
+    std::int32_t unread = 1;  // UCX complains of messages that nobody takes
+    if (communicator.rank() == 2 && !communicator.send(&unread, 1, DataType::i32, 0)) return "the send failed";
+    if (auto met = communicator.barrier(); !met) return to_string(met.error());
+    if (communicator.rank() == 1) raise(SIGKILL);
+    return sum_of(communicator, 300'000) ? "success" : "";
+  };
+  auto answers = run_processes(3, body, over_ucx());
+  dup2(error, STDERR_FILENO);
+  dup2(output, STDOUT_FILENO);
+  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
+  close(error);
+  close(output);
+  for (const char* name : names) unsetenv(name);
+  std::string said(1 << 16, '\0');
+  const ssize_t length = read(ends[0], said.data(), said.size());
+  said.resize(length > 0 ? static_cast<std::size_t>(length) : 0);
+  close(ends[0]);
+  close(ends[1]);
+  CHECK(answers[1] == "ended by signal 9");
+  answers.erase(answers.begin() + 1);
+  CHECK(complaints(answers) == "");
+  CHECK(said.find("rondo error") != std::string::npos);  // the test looks at the right place
+  CHECK(said.find("UCX") == std::string::npos);
+}

@@ -1,0 +1,91 @@
+#include "transports/ucx/setup.hpp"
+
+#include <ucs/debug/log_def.h>
+
+#include <array>
+#include <cstdarg>
+#include <cstdio>
+#include <mutex>
+
+#include "base/log.hpp"
+
+namespace rondo::ucx {
+namespace {
+
+// How many Quiets this thread is under: UCX asks its log handler on the thread that has something to say.
+thread_local int quiet = 0;
+
+/// Others may use UCX in this process too: what it says to them is left alone.
+ucs_log_func_rc_t handle_log(const char* /*file*/, unsigned /*line*/, const char* /*function*/, ucs_log_level_t level,
+                             const ucs_log_component_config_t* /*component*/, const char* format, va_list arguments) {
+  if (quiet == 0 || level == UCS_LOG_LEVEL_FATAL) return UCS_LOG_FUNC_RC_CONTINUE;
+  if (log_enabled(LogLevel::debug)) {
+    char text[512];
+    va_list copy;
+    va_copy(copy, arguments);
+    std::vsnprintf(text, sizeof text, format, copy);
+    va_end(copy);
+    log_debug(std::string("ucx: ") + text);
+  }
+  return UCS_LOG_FUNC_RC_STOP;
+}
+
+struct Setting {
+  const char* name;
+  const char* value;
+};
+
+/// What decides whom this rank reaches, over what, and by which protocol; the values are UCX's own but where a reason stands.
+constexpr std::array settings{
+    Setting{"TLS", "^sm"},  // over shared-memory lanes UCX doesn't see that a peer has died
+    Setting{"NET_DEVICES", "all"},
+    Setting{"SELF_DEVICES", "all"},
+    Setting{"ACC_DEVICES", "all"},
+    Setting{"PROTOS", "all"},
+    Setting{"BCOPY_THRESH", "auto"},
+    Setting{"ZCOPY_THRESH", "auto"},
+    Setting{"RNDV_THRESH", "auto"},
+    Setting{"RNDV_SCHEME", "auto"},
+    Setting{"NUM_EPS", "auto"},
+    Setting{"NUM_PPN", "auto"},
+    Setting{"UNIFIED_MODE", "n"},
+    Setting{"ADDRESS_VERSION", "v1"},
+    Setting{"USE_MT_MUTEX", "n"},
+    Setting{"FLUSH_WORKER_EPS", "y"},
+    Setting{"KEEPALIVE_INTERVAL", "1s"},  // a machine that vanishes is noticed in seconds
+};
+
+}  // namespace
+
+Quiet::Quiet() { ++quiet; }
+Quiet::~Quiet() { --quiet; }
+
+Error error_of(const std::string& what, ucs_status_t status) {
+  return Error{Errc::unsupported, what + ": " + ucs_status_string(status), 0, "ucx"};
+}
+
+Result<ucp_context_h> make_context() {
+  static std::once_flag once;
+  std::call_once(once, [] { ucs_log_push_handler(handle_log); });
+  ucp_config_t* config = nullptr;
+  if (const auto status = ucp_config_read(nullptr, nullptr, &config); status != UCS_OK)
+    return error_of("cannot read UCX's configuration", status);
+  ucs_status_t status = UCS_OK;
+  for (const Setting& setting : settings) {
+    status = ucp_config_modify(config, setting.name, setting.value);
+    if (status == UCS_ERR_NO_ELEM) status = UCS_OK;  // this version of UCX has no such setting
+    if (status == UCS_OK) continue;
+    ucp_config_release(config);
+    return error_of(std::string("cannot set UCX's ") + setting.name + " to " + setting.value, status);
+  }
+  ucp_params_t params{};
+  params.field_mask = UCP_PARAM_FIELD_FEATURES;
+  params.features = UCP_FEATURE_TAG;
+  ucp_context_h context = nullptr;
+  status = ucp_init(&params, config, &context);
+  ucp_config_release(config);
+  if (status != UCS_OK) return error_of("cannot start UCX", status);
+  return context;
+}
+
+}  // namespace rondo::ucx

@@ -1,0 +1,26 @@
+// How UCX is set up: by Rondo alone, whatever UCX_ variables say, and without a word on stderr.
+#pragma once
+
+#include <ucp/api/ucp.h>
+
+#include <string>
+
+#include "rondo/result.hpp"
+
+namespace rondo::ucx {
+
+/// While one lives, what UCX says on this thread goes to Rondo's log, as debugging. Every call into UCX is made under one.
+class Quiet {
+ public:
+  Quiet();
+  ~Quiet();
+  Quiet(const Quiet&) = delete;
+  Quiet& operator=(const Quiet&) = delete;
+};
+
+/// A context for tagged messages. Error unsupported: UCX can't start here; says why. Needs a Quiet.
+Result<ucp_context_h> make_context();
+
+Error error_of(const std::string& what, ucs_status_t status);
+
+}  // namespace rondo::ucx
