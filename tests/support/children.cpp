@@ -6,6 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -15,9 +17,11 @@ constexpr char end_of_answer = '\n';  // says that the child came to its end
 std::string read_answer(int fd, Clock::time_point deadline) {
   std::string answer;
   for (;;) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    // One that is over is asked once more: the child may have answered while another was waited for.
+    const auto left = std::max(deadline - Clock::now(), Clock::duration::zero());
     pollfd entry{fd, POLLIN, 0};
-    if (left <= 0 || poll(&entry, 1, static_cast<int>(left)) == 0) return std::string("did not end in time") + end_of_answer;
+    const auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(left).count();
+    if (poll(&entry, 1, static_cast<int>(milliseconds)) == 0) return std::string("did not end in time") + end_of_answer;
     char buffer[4096];
     const ssize_t got = read(fd, buffer, sizeof buffer);
     if (got <= 0) return answer;
