@@ -49,13 +49,21 @@ struct Block {
   std::vector<std::uint32_t> step_of;                 // step of the file → the lane's step at or after it
 };
 
+/// The place of a byte as editors show it: "line 3, column 14".
+std::string position(std::string_view text, std::ptrdiff_t offset) {
+  const std::string_view before = text.substr(0, static_cast<std::size_t>(std::max<std::ptrdiff_t>(offset, 0)));
+  const auto lines = std::count(before.begin(), before.end(), '\n');
+  const std::size_t begin = before.rfind('\n') + 1;  // 0 in the first line, npos + 1
+  return "line " + std::to_string(lines + 1) + ", column " + std::to_string(before.size() - begin + 1);
+}
+
 class Importer {
  public:
   Result<Plan> run(std::string_view text) {
     pugi::xml_document document;
     const pugi::xml_parse_result parsed = document.load_buffer(text.data(), text.size());
     if (!parsed) {
-      problem_.report("not well-formed XML at byte " + std::to_string(parsed.offset) + ": " + parsed.description());
+      problem_.report("not well-formed XML at " + position(text, parsed.offset) + ": " + parsed.description());
       return problem_.error();
     }
     const pugi::xml_node root = document.document_element();
@@ -115,7 +123,7 @@ class Importer {
       Element gpu(node, "id", nullptr, problem_);
       const std::uint32_t id = gpu.count("id", 0, header_.ranks - 1);
       if (problem_.any()) return;
-      if (found.count(id) != 0) gpu.report("a gpu of this id came before");
+      if (found.count(id) != 0) gpu.report("a gpu of this id came before; expected each id once");
       found[id] = read_gpu(gpu, id);
       if (problem_.any()) return;
     }
@@ -138,7 +146,7 @@ class Importer {
     for (const pugi::xml_node node : gpu.node().children("tb")) {
       Element tb(node, "id", &gpu, problem_);
       const std::int64_t id = tb.number("id", 0, formats::max_channels);
-      if (!problem_.any() && blocks.count(id) != 0) tb.report("a tb of this id came before");
+      if (!problem_.any() && blocks.count(id) != 0) tb.report("a tb of this id came before; expected each id once");
       if (problem_.any()) return {};
       blocks[id] = read_block(tb, rank);
     }

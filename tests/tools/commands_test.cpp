@@ -1,5 +1,4 @@
 // The two programs as their users meet them: what they accept, what they refuse, and in which words.
-#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -13,17 +12,6 @@ using Words = std::vector<std::string>;
 
 bool contains(const std::string& text, const std::string& word) {
   return text.find(word) != std::string::npos;
-}
-
-/// "" when the program refused its input as it should: exit code 2, and one line on stderr that has all of `words`.
-std::string refusal(const Finished& finished, const Words& words) {
-  const std::string said = " (code " + std::to_string(finished.code) + ", stderr: " + finished.err + ")";
-  if (finished.code != 2) return "expected exit code 2" + said;
-  if (std::count(finished.err.begin(), finished.err.end(), '\n') != 1 || finished.err.back() != '\n')
-    return "expected one line" + said;
-  for (const std::string& word : words)
-    if (!contains(finished.err, word)) return "'" + word + "' is missing" + said;
-  return "";
 }
 
 struct Refused {
