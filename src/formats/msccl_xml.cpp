@@ -7,7 +7,9 @@
 #include <optional>
 #include <utility>
 
+#include "base/text.hpp"
 #include "formats/canonicalise.hpp"
+#include "formats/limits.hpp"
 #include "formats/names.hpp"
 #include "formats/xml_element.hpp"
 #include "rondo/formats.hpp"
@@ -16,7 +18,6 @@ namespace rondo {
 namespace {
 
 using formats::Element;
-using formats::Problem;
 
 struct StepType {
   std::string_view name;
@@ -49,21 +50,13 @@ struct Block {
   std::vector<std::uint32_t> step_of;                 // step of the file → the lane's step at or after it
 };
 
-/// The place of a byte as editors show it: "line 3, column 14".
-std::string position(std::string_view text, std::ptrdiff_t offset) {
-  const std::string_view before = text.substr(0, static_cast<std::size_t>(std::max<std::ptrdiff_t>(offset, 0)));
-  const auto lines = std::count(before.begin(), before.end(), '\n');
-  const std::size_t begin = before.rfind('\n') + 1;  // 0 in the first line, npos + 1
-  return "line " + std::to_string(lines + 1) + ", column " + std::to_string(before.size() - begin + 1);
-}
-
 class Importer {
  public:
   Result<Plan> run(std::string_view text) {
     pugi::xml_document document;
     const pugi::xml_parse_result parsed = document.load_buffer(text.data(), text.size());
     if (!parsed) {
-      problem_.report("not well-formed XML at " + position(text, parsed.offset) + ": " + parsed.description());
+      problem_.report("not well-formed XML at " + line_and_column(text, static_cast<std::size_t>(parsed.offset)) + ": " + parsed.description());
       return problem_.error();
     }
     const pugi::xml_node root = document.document_element();

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "formats/problem.hpp"
+#include "base/problem.hpp"
 
 namespace rondo::formats {
 
