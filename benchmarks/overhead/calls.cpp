@@ -122,10 +122,10 @@ Result<PreparedPlan> inline_plan(std::uint32_t rank) {
   source.topology = &*topology;
   source.cost = cost_model(*topology, ranks);
   source.layout = Interpreted<true>::layout;
-  source.limits.inline_bytes = source.layout.inline_lines * inline_payload;
+  source.options.limits.inline_bytes = source.layout.inline_lines * inline_payload;
   source.rank = rank;
   source.ranks = ranks;
-  source.algorithm = "inline";
+  source.options.algorithm = "inline";
   PlanCache cache(source);
   auto found = cache.find(PlanKey{2, 0, Collective::all_reduce, DataType::f32, ReduceOp::sum});
   if (!found) return found.error();

@@ -15,8 +15,8 @@ Result<PlanningTime> time_planning(std::uint32_t ranks, std::uint64_t bytes, std
   PlanSource source;
   source.topology = &*topology;
   source.cost = cost_model(*topology, ranks);
-  source.layout = ContextLayout{128, 32, source.limits.staging_bytes};
-  source.limits.inline_bytes = source.layout.inline_lines * inline_payload;
+  source.layout = ContextLayout{128, 32, source.options.limits.staging_bytes};
+  source.options.limits.inline_bytes = source.layout.inline_lines * inline_payload;
   source.rank = 0;
   source.ranks = ranks;
   PlanCache cache(source);

@@ -64,6 +64,13 @@ std::string in_quotes(std::string_view text) {
   return result.append(text.size() > longest ? "...'" : "'");
 }
 
+std::string line_and_column(std::string_view text, std::size_t offset) {
+  const std::string_view before = text.substr(0, offset);
+  const auto lines = std::count(before.begin(), before.end(), '\n');
+  const std::size_t begin = before.rfind('\n') + 1;  // npos + 1 is 0: the first line
+  return "line " + std::to_string(lines + 1) + ", column " + std::to_string(before.size() - begin + 1);
+}
+
 namespace {
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {

@@ -25,6 +25,9 @@ std::string print_size(std::uint64_t bytes);
 /// 'text' in quotes for a message; a long one is cut.
 std::string in_quotes(std::string_view text);
 
+/// The place of a byte in a text as editors show it: "line 3, column 14".
+std::string line_and_column(std::string_view text, std::size_t offset);
+
 /// The known word with the smallest edit distance to `word`; the first of several. `known` must not be empty.
 std::string_view closest(std::string_view word, const std::vector<std::string_view>& known);
 

@@ -12,30 +12,22 @@
 #include "base/log.hpp"
 #include "communicator/create.hpp"
 #include "communicator/impl.hpp"
+#include "communicator/settings.hpp"
 
 namespace rondo {
 namespace {
 
 constexpr std::int64_t drain_ns = 10'000'000'000;
 
-/// An algorithm that can't serve a call gives way to the others, so a mistyped one would never be noticed.
-Result<void> check_algorithm(const std::string& name) {
-  if (name.empty()) return {};
-  std::string accepted;
-  for (const std::string_view known : algorithm_names()) {
-    if (known == name) return {};
-    accepted += (accepted.empty() ? "" : ", ") + std::string(known);
-  }
-  return Error{Errc::invalid_argument, "unknown algorithm '" + name + "'; accepted: " + accepted, 0, "communicator"};
-}
-
 /// What the environment sets holds where the program set nothing.
 Result<CommunicatorOptions> with_environment(CommunicatorOptions options) {
-  if (!config()) return config().error();
+  const auto set = settings();
+  if (!set) return set.error();
   const CommunicatorOptions standard;
-  if (config()->timeout && options.timeout == standard.timeout) options.timeout = *config()->timeout;
-  if (options.algorithm.empty()) options.algorithm = config()->algorithm;
-  if (auto known = check_algorithm(options.algorithm); !known) return known.error();
+  if (set->timeout && options.timeout == standard.timeout) options.timeout = *set->timeout;
+  if (options.algorithm.empty()) options.algorithm = set->algorithm;
+  if (const std::string choices = choices_for_algorithm(options.algorithm); !choices.empty())
+    return Error{Errc::invalid_argument, "unknown algorithm '" + options.algorithm + "'; accepted: " + choices, 0, "communicator"};
   return options;
 }
 
@@ -50,17 +42,17 @@ PlanSource plan_source(const CommunicatorParts& parts, const ContextLayout& layo
   }
   const StoreTraits stores = cpu_stores();
   // Input and output compete for the cache; below its double size streaming lost in every measurement.
-  const std::uint64_t own_cache = stores.memory_beats_shared_cache ? private_cache_bytes(parts.topology, rank) : 0;
+  const std::uint64_t own_cache = stores.memory_beats_shared_cache ? private_cache_bytes(parts.topology, parts.rank) : 0;
   source.stream_above_bytes = 2 * (own_cache != 0 ? own_cache : source.cost.cache_bytes) - 1;
   source.copies_beat_stores = stores.copies_beat_stores;
-  source.limits.staging_bytes = layout.half_bytes;
-  source.limits.inline_bytes = layout.inline_lines * inline_payload;
+  source.options.limits.staging_bytes = layout.half_bytes;
+  source.options.limits.inline_bytes = layout.inline_lines * inline_payload;
   source.message_links = parts.transport->segment_bytes() == 0;
-  source.limits.mapped = !source.message_links;
+  source.options.limits.mapped = !source.message_links;
   source.layout = layout;
   source.rank = rank;
   source.ranks = ranks;
-  source.algorithm = parts.options.algorithm;
+  source.options.algorithm = parts.options.algorithm;
   return source;
 }
 

@@ -9,17 +9,15 @@
 #include "base/config.hpp"
 #include "communicator/probe.hpp"
 #include "communicator/rank_info.hpp"
+#include "communicator/settings.hpp"
 #include "communicator/transports.hpp"
 
 namespace rondo {
 namespace {
 
-constexpr std::uint32_t main_lanes = 128;
-constexpr std::uint32_t main_inline_lines = 32;
 constexpr std::uint32_t pair_lanes = 4;
 constexpr std::uint32_t pair_inline_lines = 32;
 constexpr std::uint64_t pair_half_bytes = 128u << 10;
-constexpr std::uint64_t page = 4096;
 
 std::string host_name() {
   char name[256] = {};
@@ -124,8 +122,7 @@ Result<CommunicatorParts> join(Bootstrap& bootstrap, std::uint32_t rank, std::ui
   parts.topology = merge(views);
   parts.oversubscribed = is_oversubscribed(parts.topology, parts.topology.ranks[rank].host);
 
-  parts.layout = ContextLayout{main_lanes, main_inline_lines, 0};
-  parts.layout.half_bytes = (least_share - parts.layout.control_bytes()) / 2 / page * page;
+  parts.layout = main_layout(least_share);
   parts.pair_layout = ContextLayout{pair_lanes, pair_inline_lines, pair_half_bytes};
   const std::uint64_t segment_bytes = parts.layout.total_bytes() + std::uint64_t{2} * size * parts.pair_layout.total_bytes();
 

@@ -46,11 +46,7 @@ PointerRule PlanCache::pointer_rule(const PlanKey& key, const PlanHeader& header
 Result<Plan> PlanCache::plan(const PlanKey& key) const {
   if (const auto found = imported_.find(key.collective); found != imported_.end()) return found->second.plan;
   const Request request{key.collective, source_.ranks, key.count, key.type, key.op, key.root, Alias::none};
-  if (!source_.algorithm.empty()) {
-    auto forced = make_plan(*source_.topology, source_.cost, source_.limits, request, source_.algorithm);
-    if (forced || forced.error().code != Errc::unsupported) return forced;
-  }
-  return make_plan(*source_.topology, source_.cost, source_.limits, request);
+  return plan_call(*source_.topology, source_.cost, source_.options, request);
 }
 
 Result<const PreparedPlan*> PlanCache::find(const PlanKey& key) {

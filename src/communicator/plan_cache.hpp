@@ -10,7 +10,7 @@
 #include "communicator/flight_recorder.hpp"
 #include "executor/compile.hpp"
 #include "executor/context.hpp"
-#include "rondo/planner.hpp"
+#include "rondo/planning.hpp"
 
 namespace rondo {
 
@@ -61,11 +61,10 @@ struct PreparedPlan {
 struct PlanSource {
   const Topology* topology = nullptr;
   CostModel cost;
-  PlanLimits limits;
+  PlanningOptions options;
   ContextLayout layout;
   std::uint32_t rank = 0;
   std::uint32_t ranks = 1;
-  std::string algorithm;      ///< forced where it can serve
   bool message_links = false;
   std::uint64_t stream_above_bytes = 0;  ///< outputs beyond this are written past the caches, out of place
   bool copies_beat_stores = false;

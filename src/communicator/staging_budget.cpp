@@ -15,6 +15,14 @@ constexpr std::uint64_t page = 4096;
 std::mutex mutex;
 std::uint64_t taken = 0;
 
+// The first communicators get all they can use; when five eighths are gone the others share what is left, ever less each.
+std::uint64_t next_share(std::uint64_t budget_bytes, std::uint64_t gone, std::uint32_t ranks_here) {
+  const std::uint64_t full = std::min(full_share, budget_bytes / 2 / std::max(1u, ranks_here));
+  const std::uint64_t left = budget_bytes > gone ? budget_bytes - gone : 0;
+  const std::uint64_t wanted = gone + full <= budget_bytes / 8 * 5 ? full : left / 32;
+  return std::max(least_share, wanted / page * page);
+}
+
 }  // namespace
 
 StagingShare& StagingShare::operator=(StagingShare&& other) noexcept {
@@ -28,13 +36,12 @@ StagingShare::~StagingShare() {
   taken -= bytes_;
 }
 
+std::uint64_t first_share(std::uint64_t budget_bytes) { return next_share(budget_bytes, 0, 1); }
+
 Result<StagingShare> take_staging(std::uint64_t budget_bytes, std::uint32_t ranks_here) {
   const std::lock_guard lock(mutex);
   const std::uint64_t left = budget_bytes > taken ? budget_bytes - taken : 0;
-  // The first communicators get all they can use; when five eighths are gone the others share what is left, ever less each.
-  const std::uint64_t full = std::min(full_share, budget_bytes / 2 / std::max(1u, ranks_here));
-  const std::uint64_t wanted = taken + full <= budget_bytes / 8 * 5 ? full : left / 32;
-  const std::uint64_t bytes = std::max(least_share, wanted / page * page);
+  const std::uint64_t bytes = next_share(budget_bytes, taken, ranks_here);
   if (bytes > left)
     return Error{Errc::out_of_resources, "a communicator needs " + std::to_string(least_share) + " bytes of shared memory, " + std::to_string(left) +
                                              " of " + std::to_string(budget_bytes) + " are left (RONDO_STAGING_BYTES raises the limit)", 0, "staging"};

@@ -22,6 +22,9 @@ class StagingShare {
   std::uint64_t bytes_ = 0;
 };
 
+/// What the first rank that a process creates takes of `budget_bytes`.
+std::uint64_t first_share(std::uint64_t budget_bytes);
+
 /// Takes a share for one of `ranks_here` ranks that this process creates together: a full share while there is plenty, then a
 /// small part of what is left, never less than the least a communicator can run with.
 /// Error out_of_resources when not even that is left of `budget_bytes`. Thread-safe.

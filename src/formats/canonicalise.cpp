@@ -4,6 +4,7 @@
 #include <set>
 
 #include "formats/dataflow.hpp"
+#include "formats/limits.hpp"
 #include "formats/schedule.hpp"
 
 namespace rondo::formats {

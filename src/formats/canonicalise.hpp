@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "formats/problem.hpp"
+#include "base/problem.hpp"
 #include "rondo/plan.hpp"
 
 namespace rondo::formats {

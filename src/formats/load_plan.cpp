@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <memory>
 
-#include "formats/problem.hpp"
+#include "formats/limits.hpp"
 #include "rondo/formats.hpp"
 
 namespace rondo {

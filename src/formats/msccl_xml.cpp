@@ -7,7 +7,9 @@
 #include <optional>
 #include <utility>
 
+#include "base/text.hpp"
 #include "formats/canonicalise.hpp"
+#include "formats/limits.hpp"
 #include "formats/names.hpp"
 #include "formats/xml_element.hpp"
 #include "rondo/formats.hpp"
@@ -16,7 +18,6 @@ namespace rondo {
 namespace {
 
 using formats::Element;
-using formats::Problem;
 
 struct StepType {
   std::string_view name;
@@ -55,7 +56,7 @@ class Importer {
     pugi::xml_document document;
     const pugi::xml_parse_result parsed = document.load_buffer(text.data(), text.size());
     if (!parsed) {
-      problem_.report("not well-formed XML at byte " + std::to_string(parsed.offset) + ": " + parsed.description());
+      problem_.report("not well-formed XML at " + line_and_column(text, static_cast<std::size_t>(parsed.offset)) + ": " + parsed.description());
       return problem_.error();
     }
     const pugi::xml_node root = document.document_element();
@@ -115,7 +116,7 @@ class Importer {
       Element gpu(node, "id", nullptr, problem_);
       const std::uint32_t id = gpu.count("id", 0, header_.ranks - 1);
       if (problem_.any()) return;
-      if (found.count(id) != 0) gpu.report("a gpu of this id came before");
+      if (found.count(id) != 0) gpu.report("a gpu of this id came before; expected each id once");
       found[id] = read_gpu(gpu, id);
       if (problem_.any()) return;
     }
@@ -138,7 +139,7 @@ class Importer {
     for (const pugi::xml_node node : gpu.node().children("tb")) {
       Element tb(node, "id", &gpu, problem_);
       const std::int64_t id = tb.number("id", 0, formats::max_channels);
-      if (!problem_.any() && blocks.count(id) != 0) tb.report("a tb of this id came before");
+      if (!problem_.any() && blocks.count(id) != 0) tb.report("a tb of this id came before; expected each id once");
       if (problem_.any()) return {};
       blocks[id] = read_block(tb, rank);
     }

@@ -9,7 +9,8 @@
 #include <tuple>
 #include <vector>
 
-#include "formats/json_node.hpp"
+#include "base/json_node.hpp"
+#include "formats/limits.hpp"
 #include "rondo/plan.hpp"
 
 namespace rondo::formats {

@@ -3,13 +3,15 @@
 
 #include <pugixml.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "formats/problem.hpp"
+#include "base/problem.hpp"
 
 namespace rondo::formats {
 
@@ -17,7 +19,9 @@ class Element {
  public:
   /// `id` is the attribute that tells the element from its siblings; `parent` must outlive it.
   Element(pugi::xml_node node, const char* id, const Element* parent, Problem& problem)
-      : node_(node), hint_(node.first_attribute()), id_(id), parent_(parent), problem_(problem) {}
+      : node_(node), hint_(node.first_attribute()), id_(id), parent_(parent), problem_(problem) {
+    refuse_doubled_attributes();
+  }
 
   std::string_view text(const char* name) {
     const pugi::xml_attribute attribute = node_.attribute(name, hint_);
@@ -57,6 +61,15 @@ class Element {
   pugi::xml_node node() const { return node_; }
 
  private:
+  /// The parser would take them, and attribute() the first.
+  void refuse_doubled_attributes() {
+    std::vector<std::string_view> names;
+    for (const pugi::xml_attribute attribute : node_.attributes()) names.push_back(attribute.name());
+    std::sort(names.begin(), names.end());
+    const auto doubled = std::adjacent_find(names.begin(), names.end());
+    if (doubled != names.end()) report("attribute " + std::string(*doubled) + " stands there twice; expected once");
+  }
+
   pugi::xml_node node_;
   pugi::xml_attribute hint_;  // attributes are looked up in about the order in which they are written
   const char* id_;

@@ -1,16 +1,13 @@
 // JSON → Plan. Strict: what isn't known is an error. check_form isn't called here; whoever runs or proves a plan does.
-#include <set>
-
+#include "base/json_node.hpp"
+#include "base/json_text.hpp"
 #include "plan/json_fields.hpp"
-#include "plan/json_node.hpp"
 #include "plan/names.hpp"
 
 namespace rondo {
 namespace {
 
 using nlohmann::json;
-using rondo::plan::JsonNode;
-using rondo::plan::Problem;
 
 constexpr std::size_t max_bytes = std::size_t{32} << 20;  // parsed, a text takes some twenty times its size
 constexpr int max_nesting = 8;                            // a plan needs 7
@@ -237,7 +234,7 @@ Plan read_root(const JsonNode& root) {
   for (const char* key : {rondo::plan::format_key, "collective", "ranks", "programs"})
     if (!root.failed() && !root.has(key)) root.report("\"" + std::string(key) + "\" is missing");
   if (root.failed()) return plan;
-  if (root.at(rondo::plan::format_key).number(~std::uint64_t{0}) != rondo::plan::format_version)
+  if (root.at(rondo::plan::format_key).number(0, ~std::uint64_t{0}) != rondo::plan::format_version)
     root.at(rondo::plan::format_key).expected("version " + std::to_string(rondo::plan::format_version));
   plan = Plan(std::move(header), std::move(programs));
   plan.predicted_ns = predicted_ns;
@@ -245,52 +242,19 @@ Plan read_root(const JsonNode& root) {
   return plan;
 }
 
-/// Refuses what the parser would take: keys that come twice, and nesting that would cost memory.
-class Guard {
- public:
-  explicit Guard(Problem& problem) : problem_(problem) {}
-
-  bool operator()(int depth, json::parse_event_t event, json& parsed) {
-    if (event == json::parse_event_t::object_start) keys_.emplace_back();
-    if (event == json::parse_event_t::object_end && !keys_.empty()) keys_.pop_back();
-    if (event == json::parse_event_t::key && !keys_.empty() && !keys_.back().insert(parsed.get<std::string>()).second)
-      problem_.report("plan: key " + printable(parsed) + " comes twice in one object");
-    if (depth > max_nesting) problem_.report("plan: nested more than " + std::to_string(max_nesting) + " levels deep");
-    return !problem_.any();
-  }
-
- private:
-  Problem& problem_;
-  std::vector<std::set<std::string>> keys_;
-};
-
-Plan parse(std::string_view text, Problem& problem) {
-  Plan plan;
-  try {
-    Guard guard(problem);
-    const json root = json::parse(
-        text, [&](int depth, json::parse_event_t event, json& parsed) { return guard(depth, event, parsed); });
-    if (!problem.any()) plan = read_root(JsonNode(root, problem));
-  } catch (const json::exception& error) {
-    const std::string_view what = error.what();  // "[json.exception.parse_error.101] parse error at line ..."
-    const std::size_t end = what.find("] ");
-    problem.report("not well-formed JSON: " + std::string(end == what.npos ? what : what.substr(end + 2)));
-  }
-  return plan;
-}
-
 }  // namespace
 
 Result<Plan> read_plan(std::string_view text) {
-  Problem problem;
+  Problem problem("read_plan");
   Plan plan;
   if (text.size() > max_bytes) {
     problem.report("a plan text of " + std::to_string(text.size()) + " bytes; at most " + std::to_string(max_bytes) +
                    " are read");
   } else {
-    plan = parse(text, problem);
+    const json root = parse_json(text, max_nesting, problem);
+    if (!problem.any()) plan = read_root(JsonNode(root, problem));
   }
-  if (problem.any()) return Error{Errc::invalid_plan, *problem.first, 0, "read_plan"};
+  if (problem.any()) return problem.error();
   return plan;
 }
 

@@ -28,6 +28,14 @@ TEST_CASE("sizes are printed as people write them") {
   CHECK(print_size(3u << 29) == "1.5 GiB");
 }
 
+TEST_CASE("lines and columns count from one, and a place beyond the end is the end") {
+  CHECK(line_and_column("", 0) == "line 1, column 1");
+  CHECK(line_and_column("ab\ncd", 1) == "line 1, column 2");
+  CHECK(line_and_column("ab\ncd", 2) == "line 1, column 3");
+  CHECK(line_and_column("ab\ncd", 3) == "line 2, column 1");
+  CHECK(line_and_column("ab\ncd", 99) == "line 2, column 3");
+}
+
 TEST_CASE("seconds are decimal and positive") {
   CHECK(parse_seconds("0.5") == std::chrono::milliseconds(500));
   CHECK(parse_seconds("30") == std::chrono::seconds(30));

@@ -309,7 +309,7 @@ TEST_CASE("what is wrong with an MSCCL file is named with its element and attrib
       {"depid=\"-1\" deps=\"-1\"", "depid=\"0\" deps=\"2\"", "expected an earlier step of its own tb"},
       {"</tb>", "</tb><tb id=\"0\" send=\"-1\" recv=\"-1\" chan=\"0\"></tb>",
        "gpu 0, tb 0: a tb of this id came before"},
-      {"</algo>", "", "not well-formed XML at byte"},
+      {"</algo>", "", "not well-formed XML at line 17, column"},
       {"<algo", "<system", "not well-formed XML"},
   };
   for (const Case& c : cases) {

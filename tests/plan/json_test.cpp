@@ -1,3 +1,4 @@
+#include <chrono>
 #include <random>
 
 #include "samples.hpp"
@@ -189,6 +190,16 @@ TEST_CASE("hostile texts are refused without costing memory or stack") {
   CHECK(has(problem(std::string((32u << 20) + 1, ' ')), "at most 33554432 are read"));
   CHECK(has(with("\"finish\": true", "\"skew\": 99999999999999999999999"), ".skew: expected a whole number"));
   CHECK(has(with("\"ranks\": 1", "\"ranks\": 1, \"predicted_ns\": 1e999"), "not well-formed JSON"));
+}
+
+TEST_CASE("a plan of many steps is read in time that grows with its length alone") {
+  std::string steps = "{\"signal\": true}";
+  for (int k = 1; k < 200'000; ++k) steps += ", {\"signal\": true}";
+  const auto begin = std::chrono::steady_clock::now();
+  const auto plan = read_plan(R"({"rondo_plan": 1, "collective": "barrier", "ranks": 1, "programs": [{"lanes": [[)" + steps + "]]}]}");
+  REQUIRE(plan.has_value());
+  CHECK(plan->program(0).lanes.at(0).steps.size() == 200'000);
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5));  // 0.1 s here; quadratic time would take 20 s
 }
 
 TEST_CASE("cut anywhere, a plan's text is an error and nothing worse") {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "rondo/communicator.hpp"
+#include "support/children.hpp"
 
 /// What one rank does; "" when all was well, else what was wrong. Must not use Catch macros (it may run in a child).
 using RankBody = std::function<std::string(rondo::Communicator&)>;
@@ -13,9 +14,6 @@ using RankBody = std::function<std::string(rondo::Communicator&)>;
 /// Element r: what rank r said. A rank that crashed or outlasted `seconds` says so.
 std::vector<std::string> run_threads(std::uint32_t ranks, const RankBody& body, const rondo::CommunicatorOptions& options = {});
 std::vector<std::string> run_processes(std::uint32_t ranks, const RankBody& body, const rondo::CommunicatorOptions& options = {}, int seconds = 120);
-
-/// All answers that aren't empty, in one text: compare with "".
-std::string complaints(const std::vector<std::string>& answers);
 
 /// A job name nobody else uses.
 std::string fresh_job();

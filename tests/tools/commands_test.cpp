@@ -1,5 +1,5 @@
 // The two programs as their users meet them: what they accept, what they refuse, and in which words.
-#include <algorithm>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "support/catch.hpp"
@@ -12,17 +12,6 @@ using Words = std::vector<std::string>;
 
 bool contains(const std::string& text, const std::string& word) {
   return text.find(word) != std::string::npos;
-}
-
-/// "" when the program refused its input as it should: exit code 2, and one line on stderr that has all of `words`.
-std::string refusal(const Finished& finished, const Words& words) {
-  const std::string said = " (code " + std::to_string(finished.code) + ", stderr: " + finished.err + ")";
-  if (finished.code != 2) return "expected exit code 2" + said;
-  if (std::count(finished.err.begin(), finished.err.end(), '\n') != 1 || finished.err.back() != '\n')
-    return "expected one line" + said;
-  for (const std::string& word : words)
-    if (!contains(finished.err, word)) return "'" + word + "' is missing" + said;
-  return "";
 }
 
 struct Refused {
@@ -42,6 +31,16 @@ std::string refusals(const std::string& program, const std::vector<Refused>& cas
     wrong += ": " + answer + "\n";
   }
   return wrong;
+}
+
+/// The plan that two ranks of rondo-bench ran for an all-reduce, or what they said instead.
+std::string measured_plan(const std::string& bytes, const std::string& setting) {
+  const std::string rows = write_file("rows.json", "");
+  const Finished finished =
+      run({bench_program(), "all_reduce", "-n", "2", "-b", bytes, "-e", bytes, "--iters", "1", "--json", rows}, {setting});
+  std::ifstream file(rows);
+  const auto list = nlohmann::json::parse(file, nullptr, false);
+  return finished.code == 0 && list.is_array() && !list.empty() ? list[0].value("plan", "none") : finished.err;
 }
 
 }  // namespace
@@ -69,6 +68,49 @@ TEST_CASE("rondo refuses a wrong command, flag, size, type, operation or file in
                      {{"verify", "/nowhere/plan.json"}, {}, {"/nowhere/plan.json"}},
                      {{"verify", garbage}, {}, {"garbage.json"}},
                  }) == "");
+}
+
+TEST_CASE("rondo plan refuses a bad RONDO_ variable in one line that names it, its value and what would be accepted") {
+  const Words plan{"plan", "all_reduce", "--ranks", "2"};
+  CHECK(refusals(rondo_program(),
+                 {
+                     {plan, {"RONDO_ALGORITHM=rnig"}, {"RONDO_ALGORITHM", "rnig", "ring", "two_shot"}},
+                     {plan, {"RONDO_STAGING_BYTES=abc"}, {"RONDO_STAGING_BYTES", "abc", "64K"}},
+                     {plan, {"RONDO_STAGING_BYTES=1K"}, {"RONDO_STAGING_BYTES", "1K", "64K"}},
+                     {plan, {"RONDO_LOG=loud"}, {"RONDO_LOG", "loud", "debug"}},
+                     {plan, {"RONDO_SPIN=often"}, {"RONDO_SPIN", "often", "auto"}},
+                     {plan, {"RONDO_TIMEOUT=-3"}, {"RONDO_TIMEOUT", "-3", "seconds"}},
+                 }) == "");
+}
+
+TEST_CASE("rondo plan heeds RONDO_ALGORITHM and RONDO_STAGING_BYTES as the ranks of a job do") {
+  const auto shown = [](const Words& call, const Words& settings) {
+    Words command{rondo_program(), "plan"};
+    command.insert(command.end(), call.begin(), call.end());
+    command.insert(command.end(), {"--format", "json"});
+    const Finished finished = run(command, settings);
+    INFO(finished.err);
+    CHECK(finished.code == 0);
+    return finished.out;
+  };
+  const Words small{"all_reduce", "--ranks", "2", "--bytes", "64"};
+  const auto algorithm = [](const std::string& plan) {
+    return nlohmann::json::parse(plan, nullptr, false).value("algorithm", "none");
+  };
+  for (const std::string name : {"ring", "two_shot", "recursive_doubling"}) {
+    INFO(name);
+    CHECK(algorithm(shown(small, {"RONDO_ALGORITHM=" + name})) == name);
+    CHECK(measured_plan("64", "RONDO_ALGORITHM=" + name) == name);
+  }
+
+  // One that can't serve the call gives way, as in a communicator; a flag is an order.
+  const Words gather{"all_gather", "--ranks", "3", "--bytes", "64K"};
+  CHECK(shown(gather, {"RONDO_ALGORITHM=recursive_doubling"}) == shown(gather, {}));
+  CHECK(run({rondo_program(), "plan", "all_gather", "--ranks", "3", "--algorithm", "recursive_doubling"}).code == 2);
+
+  const Words large{"all_reduce", "--ranks", "2", "--bytes", "16M"};
+  CHECK(shown(large, {"RONDO_STAGING_BYTES=8M"}) == shown(large, {}));
+  CHECK(shown(large, {"RONDO_STAGING_BYTES=64K"}) != shown(large, {}));
 }
 
 TEST_CASE("rondo-bench refuses a wrong flag, size, type, operation, file or variable in one line that names it") {

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -93,6 +94,16 @@ Finished run(const std::vector<std::string>& words, const std::vector<std::strin
   finished.err = read_all(err);
   if (status >= 0) finished.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return finished;
+}
+
+std::string refusal(const Finished& finished, const std::vector<std::string>& words) {
+  const std::string said = " (code " + std::to_string(finished.code) + ", stderr: " + finished.err + ")";
+  if (finished.code != 2) return "expected exit code 2" + said;
+  if (std::count(finished.err.begin(), finished.err.end(), '\n') != 1 || finished.err.back() != '\n')
+    return "expected one line" + said;
+  for (const std::string& word : words)
+    if (finished.err.find(word) == std::string::npos) return "'" + word + "' is missing" + said;
+  return "";
 }
 
 std::string rondo_program() {

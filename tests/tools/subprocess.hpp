@@ -13,6 +13,9 @@ struct Finished {
 /// Kills it with all its children after `seconds`.
 Finished run(const std::vector<std::string>& words, const std::vector<std::string>& settings = {}, int seconds = 120);
 
+/// "" when the program refused its input as it should: exit code 2, and one line on stderr that has all of `words`.
+std::string refusal(const Finished& finished, const std::vector<std::string>& words);
+
 /// The programs of this build.
 std::string rondo_program();
 std::string bench_program();

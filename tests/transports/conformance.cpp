@@ -34,7 +34,7 @@ void conformance(const MakeTransport& make, double notice_seconds) {
   for (const bool after_traffic : {false, true}) {
     INFO("a rank goes, " << (after_traffic ? "after" : "without") << " traffic");
     const auto killed = sees_departure(Departure::killed, after_traffic, notice_seconds);
-    CHECK(complaints(parties_as_processes(3, make, killed)) == "rank 1: killed by 9\n");
+    CHECK(complaints(parties_as_processes(3, make, killed)) == "rank 1: ended by signal 9\n");
     const auto left = sees_departure(Departure::left, after_traffic, notice_seconds);
     CHECK(complaints(parties_as_processes(3, make, left)) == "");
   }

@@ -29,7 +29,7 @@ struct Party {
 /// What a rank does; "" when all was well. Must not use Catch macros: it runs in a child process.
 using PartyBody = std::function<std::string(Party&)>;
 
-/// Element r: what rank r said; "killed by 9" or the like where a signal ended it.
+/// Element r: what rank r said; "ended by signal 9" or the like where a signal ended it.
 std::vector<std::string> parties_as_processes(std::uint32_t ranks, const MakeTransport& make, const PartyBody& body);
 /// All threads live in one child process, so that this one stays free of what transports start. One answer.
 std::vector<std::string> parties_as_threads(std::uint32_t ranks, const MakeTransport& make, const PartyBody& body);

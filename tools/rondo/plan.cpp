@@ -6,7 +6,7 @@
 #include <string>
 
 #include "commands.hpp"
-#include "rondo/planner.hpp"
+#include "rondo/planning.hpp"
 
 namespace {
 
@@ -130,14 +130,16 @@ Result<void> run(const Options& options) {
                  std::to_string(options.ranks));
   const auto request = parse_request(options);
   if (!request) return request.error();
+  auto planning = planning_options();
+  if (!planning) return planning.error();
   auto machine = options.topology.empty() ? discover_topology() : load_topology(options.topology);
   if (!machine) return machine.error();
   const Topology topology = with_ranks(std::move(*machine), options.ranks);
   const CostModel cost = cost_model(topology, options.ranks);
-  PlanLimits limits;
-  limits.mapped = on_one_host(topology);
-  const auto plan = options.algorithm.empty() ? make_plan(topology, cost, limits, *request)
-                                              : make_plan(topology, cost, limits, *request, options.algorithm);
+  planning->limits.mapped = on_one_host(topology);
+  const auto plan = options.algorithm.empty()
+                        ? plan_call(topology, cost, *planning, *request)
+                        : make_plan(topology, cost, planning->limits, *request, options.algorithm);
   if (!plan) return plan.error();
   if (options.format == "json") {
     std::printf("%s", write_plan(*plan).c_str());
@@ -171,7 +173,7 @@ void add_plan(CLI::App& app, int& status) {
   plan->add_option("--op", options->op, "Reduction, e.g. sum or max");
   plan->add_option("--root", options->root, "Root of a broadcast or reduce");
   plan->add_option("--rank", options->rank, "Whose steps to print");
-  plan->add_option("--algorithm", options->algorithm, "This algorithm instead of the cheapest");
+  plan->add_option("--algorithm", options->algorithm, "This algorithm, or no plan; RONDO_ALGORITHM is one to prefer where it serves");
   plan->add_option("--topology", options->topology,
                    "An hwloc XML file, a topology in JSON, or a synthetic string; default: this machine");
   plan->add_option("--format", options->format, "text, or json: the whole plan")

@@ -1,0 +1,58 @@
+#include "communicator/settings.hpp"
+
+#include "communicator/staging_budget.hpp"
+#include "rondo/planning.hpp"
+
+namespace rondo {
+namespace {
+
+constexpr std::uint32_t main_lanes = 128;
+constexpr std::uint32_t main_inline_lines = 32;
+constexpr std::uint64_t page = 4096;
+
+}  // namespace
+
+ContextLayout main_layout(std::uint64_t share_bytes) {
+  ContextLayout layout{main_lanes, main_inline_lines, 0};
+  layout.half_bytes = (share_bytes - layout.control_bytes()) / 2 / page * page;
+  return layout;
+}
+
+std::string choices_for_algorithm(const std::string& name) {
+  if (name.empty()) return "";
+  std::string choices;
+  for (const std::string_view known : algorithm_names()) {
+    if (known == name) return "";
+    choices += (choices.empty() ? "" : ", ") + std::string(known);
+  }
+  return choices;
+}
+
+Result<Config> settings() {
+  if (!config()) return config().error();
+  const std::string& algorithm = config()->algorithm;
+  if (const std::string choices = choices_for_algorithm(algorithm); !choices.empty())
+    return Error{Errc::invalid_argument, "RONDO_ALGORITHM='" + algorithm + "'; accepted: " + choices};
+  return *config();
+}
+
+Result<PlanningOptions> planning_options() {
+  auto set = settings();
+  if (!set) return set.error();
+  const ContextLayout layout = main_layout(first_share(set->staging_bytes));
+  PlanningOptions options;
+  options.algorithm = std::move(set->algorithm);
+  options.limits.staging_bytes = layout.half_bytes;
+  options.limits.inline_bytes = layout.inline_lines * inline_payload;
+  return options;
+}
+
+Result<Plan> plan_call(const Topology& topology, const CostModel& cost, const PlanningOptions& options, const Request& request) {
+  if (!options.algorithm.empty()) {
+    auto forced = make_plan(topology, cost, options.limits, request, options.algorithm);
+    if (forced || forced.error().code != Errc::unsupported) return forced;
+  }
+  return make_plan(topology, cost, options.limits, request);
+}
+
+}  // namespace rondo
