@@ -155,7 +155,7 @@ TEST_CASE("premul_sum multiplies each rank's input by that rank's own factor", "
   for (const std::uint32_t ranks : {1u, 2u, 3u, 8u}) CHECK(complaints(run_threads(ranks, body)) == "");
 }
 
-TEST_CASE("every rank ends with the same bits", "[threads]") {
+TEST_CASE("every rank ends an all-reduce with the same bits", "[threads]") {
   const auto body = [](Communicator& communicator) -> std::string {
     for (const std::uint64_t count : {2u, 700u, 50'000u, 900'000u}) {
       Shape shape{Collective::all_reduce, DataType::f32, ReduceOp::sum, communicator.size(), communicator.rank(), 0, count};
