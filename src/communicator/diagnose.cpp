@@ -27,7 +27,7 @@ SeenRecord read_record(const CallRecord& record) {
 
 }  // namespace
 
-std::optional<Error> Communicator::Impl::diagnose(Channel& channel, const Operation& operation) const {
+std::optional<Error> Communicator::Impl::diagnose(Channel& channel, const Operation& operation) {
   if (aborted_.load(std::memory_order_acquire)) return Error{Errc::aborted, "abort() was called", 0, "rank " + std::to_string(rank())};
   if (parts_.status_links) return diagnose_links(channel, operation);
   if (auto error = find_mismatch(channel)) return error;
@@ -69,8 +69,9 @@ Error Communicator::Impl::explain_mismatch(const Channel& channel, const Operati
                0, "rank " + std::to_string(rank())};
 }
 
-/// A peer that can't finish this call any more: it left, failed or died before its `done` word reached it.
-std::optional<Error> Communicator::Impl::find_lost_peer(const Channel& channel, const Operation& operation) const {
+/// A peer that can't finish this call any more: it left, failed or died before its `done` word reached it. A peer that failed
+/// because of another says which, so that every rank names the first cause.
+std::optional<Error> Communicator::Impl::find_lost_peer(const Channel& channel, const Operation& operation) {
   const Context& context = channel.context;
   for (std::uint32_t member = 0; member < context.size(); ++member) {
     if (member == context.rank()) continue;
@@ -82,14 +83,18 @@ std::optional<Error> Communicator::Impl::find_lost_peer(const Channel& channel, 
     const StatusLine& peer_status = main_->context.status(context.member(member));
     const auto state = static_cast<MemberState>(peer_status.state.load(std::memory_order_acquire));
     const bool finished = context.status(member).done.load(std::memory_order_acquire) >= operation.run.call();
-    if (state == MemberState::aborted) return Error{Errc::aborted, who(channel, member) + " called abort()", 0, where};
-    if (state == MemberState::failed) {
+    const bool over = state == MemberState::aborted || state == MemberState::failed;
+    if (state == MemberState::failed)
       if (auto mismatch = find_mismatch(channel)) return mismatch;
-      return Error{Errc::peer_failed, who(channel, member) + " failed; its own message says why. This rank was in " + call, 0, where};
-    }
-    if (finished) continue;
+    if (!over && (finished || (state != MemberState::left && !gone))) continue;
+    const std::uint64_t named = over ? peer_status.culprit.load(std::memory_order_relaxed) : 0;  // published by state
+    culprit_ = named == 0 || named > size() || named == rank() + 1 ? context.member(member) + 1 : named;
+    if (state == MemberState::aborted) return Error{Errc::aborted, who(static_cast<std::uint32_t>(culprit_ - 1)) + " called abort()", 0, where};
+    if (over && culprit_ != context.member(member) + 1)
+      return Error{Errc::peer_failed, who(static_cast<std::uint32_t>(culprit_ - 1)) + " died or left, as " + who(channel, member) + " found. This rank was in " + call, 0, where};
+    if (over) return Error{Errc::peer_failed, who(channel, member) + " failed; its own message says why. This rank was in " + call, 0, where};
     if (state == MemberState::left) return Error{Errc::peer_failed, who(channel, member) + " left the communicator before " + call, 0, where};
-    if (gone) return Error{Errc::peer_failed, who(channel, member) + " died during or before " + call, 0, where};
+    return Error{Errc::peer_failed, who(channel, member) + " died during or before " + call, 0, where};
   }
   return std::nullopt;
 }

@@ -321,8 +321,10 @@ void Communicator::Impl::fail(const Error& error) {
   }
   broken_.store(true, std::memory_order_release);
   const MemberState state = error.code == Errc::aborted ? MemberState::aborted : MemberState::failed;
-  // pairs with find_lost_peer(): acquire of state sees the records that explain it
-  main_->context.status(rank()).state.store(static_cast<std::uint64_t>(state), std::memory_order_release);
+  StatusLine& status = main_->context.status(rank());
+  status.culprit.store(culprit_, std::memory_order_relaxed);
+  // pairs with find_lost_peer(): acquire of state sees the culprit, and the records that explain it
+  status.state.store(static_cast<std::uint64_t>(state), std::memory_order_release);
   tell_failure(error);
   log_error("rank " + std::to_string(rank()) + ": " + to_string(error) + "\nlast operations:\n" + recorder_.print());
 }

@@ -96,11 +96,11 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   Error wrong_pointers(const PreparedPlan& prepared, const Binding& binding) const;
 
   // diagnose.cpp
-  std::optional<Error> diagnose(Channel& channel, const Operation& operation) const;
+  std::optional<Error> diagnose(Channel& channel, const Operation& operation);
   std::optional<Error> find_mismatch(const Channel& channel) const;
   Error disagreement(std::uint64_t call, const CallIdentity& own, std::uint32_t peer, const CallIdentity& theirs) const;
   Error explain_mismatch(const Channel& channel, const Operation& operation) const;
-  std::optional<Error> find_lost_peer(const Channel& channel, const Operation& operation) const;
+  std::optional<Error> find_lost_peer(const Channel& channel, const Operation& operation);
   std::string who(std::uint32_t peer) const;
   std::string who(const Channel& channel, std::uint32_t member) const { return who(channel.context.member(member)); }
   std::string slowest(const Channel& channel, const Operation& operation) const;
@@ -126,6 +126,7 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
 
   std::atomic<bool> broken_{false};
   std::atomic<bool> aborted_{false};
+  std::uint64_t culprit_ = 0;          ///< rank + 1 of the peer that ended this communicator; guarded by the token
   std::optional<Error> cause_;         ///< of broken_; guarded by cause_mutex_
   std::mutex cause_mutex_;
 

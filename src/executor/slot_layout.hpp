@@ -26,6 +26,7 @@ enum class MemberState : std::uint64_t { running = 0, left = 1, aborted = 2, fai
 struct alignas(cache_line) StatusLine {
   SharedWord done;      ///< last call that this member has finished
   SharedWord state;     ///< MemberState
+  SharedWord culprit;   ///< rank + 1 of the peer because of which this member failed or aborted; 0: none but itself
 };
 
 /// The call a member is in, at a place that doesn't depend on the plan. `sequence` is written last (release) and zeroed first.

@@ -95,7 +95,7 @@ TEST_CASE("large calls of equal bytes and different types are found out") {
   CHECK(complaints(run_processes(2, [&](Communicator& c) { return mismatch(c, floats, integers, {"200000 f32", "200000 i32"}); })) == "");
 }
 
-TEST_CASE("a killed rank gives every survivor an error within a second that names it or a survivor that failed of it, and a new communicator works") {
+TEST_CASE("a killed rank gives every survivor an error that names it within a second, and a new communicator works") {
   for (const std::uint32_t ranks : {2u, 4u}) {
     const std::string second_job = fresh_job();
     const auto body = [&](Communicator& communicator) -> std::string {
@@ -111,19 +111,14 @@ TEST_CASE("a killed rank gives every survivor an error within a second that name
       while (result && seconds_since(begin) < 10) result = communicator.all_reduce(values.data(), values.data(), values.size(), DataType::f32);
       if (seconds_since(begin) > 1) return "took " + std::to_string(seconds_since(begin)) + " s";
       const std::string culprit = "rank " + std::to_string(victim) + " ";
-      const bool names_it = expect_error(result, Errc::peer_failed, {culprit}).empty();
-      auto wrong = names_it ? "" : expect_error(result, Errc::peer_failed, {"failed; its own message says why"});
-      if (!wrong.empty()) return wrong;
+      if (auto wrong = expect_error(result, Errc::peer_failed, {culprit}); !wrong.empty()) return wrong;
       auto fresh = Communicator::local(communicator.rank(), communicator.size() - 1, second_job);
       if (!fresh) return "new communicator: " + to_string(fresh.error());
-      if (!fresh->all_reduce(values.data(), values.data(), values.size(), DataType::f32)) return "the new communicator doesn't work";
-      return names_it ? "names it" : "";
+      return fresh->all_reduce(values.data(), values.data(), values.size(), DataType::f32) ? "" : "the new communicator doesn't work";
     };
     auto answers = run_processes(ranks, body);
     CHECK(answers.back() == "ended by signal 9");
     answers.pop_back();
-    CHECK(std::count(answers.begin(), answers.end(), "names it") > 0);
-    std::replace(answers.begin(), answers.end(), std::string("names it"), std::string());
     CHECK(complaints(answers) == "");
   }
 }
@@ -151,7 +146,7 @@ TEST_CASE("kill -9 at random moments under load never hangs or crashes a survivo
       }
       if (killer.joinable()) killer.join();
       if (seconds_since(begin) > 10) return "hung";
-      return expect_error(result, Errc::peer_failed, {"rank"});
+      return expect_error(result, Errc::peer_failed, {"rank " + std::to_string(ranks - 1) + " "});
     };
     auto answers = run_processes(ranks, body, {}, 30);
     INFO("round " << round << ", " << ranks << " ranks, " << size << " elements");
