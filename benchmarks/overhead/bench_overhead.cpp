@@ -40,7 +40,7 @@ nlohmann::json report(const char* state, const std::vector<Round>& rounds) {
   std::printf("cores %s: %zu rounds\n", state, rounds.size());
   print("8 bytes by hand", spread_of(floor), "ns");
   print("8 bytes by Communicator::all_reduce, to by hand", spread_of(communicator), "x ");
-  print("the digest", spread_of(digest), "ns");
+  print("the digest, two threads", spread_of(digest), "ns");
   return {{"state", state}, {"rounds", rounds.size()}, {"floor_ns", to_json(spread_of(floor))},
           {"communicator_to_floor", to_json(spread_of(communicator))}, {"digest_ns", to_json(spread_of(digest))}};
 }
@@ -48,12 +48,14 @@ nlohmann::json report(const char* state, const std::vector<Round>& rounds) {
 rondo::Result<nlohmann::json> calls_report(const Options& options) {
   auto communicator = through_the_communicator();
   if (!communicator) return communicator.error();
-  auto with = interpreted(true);
-  if (!with) return with.error();
-  auto without = interpreted(false);
-  if (!without) return without.error();
+  auto alone = interpreters();
+  if (!alone) return alone.error();
   const auto floor = hand_written();
-  auto rounds = measure({floor.get(), communicator->get(), with->get(), without->get()}, options.rounds, options.calls);
+  auto digest = measure_difference(*alone->with_digest, *alone->without_digest, options.rounds, options.calls);
+  if (!digest) return digest.error();
+  std::printf("one thread as both ranks\n");
+  print("the digest's instructions", spread_of(*digest), "ns");
+  auto rounds = measure({floor.get(), communicator->get(), alone->with_digest.get(), alone->without_digest.get()}, options.rounds, options.calls);
   if (!rounds) return rounds.error();
   std::vector<Round> near, far;
   std::size_t spoilt = 0;
@@ -63,6 +65,7 @@ rondo::Result<nlohmann::json> calls_report(const Options& options) {
     else (before < near_below_ns ? near : far).push_back(round);
   }
   nlohmann::json all = nlohmann::json::array();
+  all.push_back({{"state", "one thread as both ranks"}, {"digest_ns", to_json(spread_of(*digest))}});
   if (!near.empty()) all.push_back(report("near", near));
   if (!far.empty()) all.push_back(report("far", far));
   if (spoilt != 0) std::printf("%zu rounds left out: the cores moved\n", spoilt);

@@ -78,40 +78,59 @@ class ThroughCommunicator final : public Way {
   Values values_[ranks];
 };
 
-template <bool digests>
-class Interpreted final : public Way {
- public:
-  explicit Interpreted(std::vector<PreparedPlan> plans) : plans_(std::move(plans)) {
-    std::vector<std::byte*> areas;
-    for (std::uint32_t rank = 0; rank < ranks; ++rank) areas.push_back(areas_.emplace_back(zeroed(layout.total_bytes())).get());
-    for (std::uint32_t rank = 0; rank < ranks; ++rank) contexts_.emplace_back(layout, rank, areas, std::vector<std::uint32_t>{0, 1}, nullptr);
+constexpr ContextLayout layout{4, 4, 0};
+
+/// What the interpreters of both kinds run in, in turns.
+struct Stage {
+  explicit Stage(std::vector<PreparedPlan> prepared) : plans(std::move(prepared)) {
+    std::vector<std::byte*> starts;
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) starts.push_back(areas.emplace_back(zeroed(layout.total_bytes())).get());
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) contexts.emplace_back(layout, rank, starts, std::vector<std::uint32_t>{0, 1}, nullptr);
   }
+  std::vector<PreparedPlan> plans;
+  std::vector<Memory> areas;
+  std::vector<Context> contexts;
+  Values values[ranks];
+};
+
+template <bool digests>
+class Interpreted final : public SteppedWay {
+ public:
+  explicit Interpreted(std::shared_ptr<Stage> stage) : stage_(std::move(stage)) {}
 
   bool run(std::uint32_t rank, std::uint32_t calls) override {
     constexpr std::uint32_t spins = 4000;
-    Values& values = values_[rank];
-    const PreparedPlan& plan = plans_[rank];
-    BasicRun<digests>& current = runs_[rank].run;
     for (std::uint32_t i = 0; i < calls; ++i) {
-      current.begin(contexts_[rank], plan.executable, plan.identity, plan.digest, Binding{values.in, values.out, 1});
+      begin(rank);
       Progress progress = Progress::blocked;
-      while ((progress = current.advance(spins)) == Progress::blocked) {}
+      while ((progress = runs_[rank].run.advance(spins)) == Progress::blocked) {}
       if (progress != Progress::done) return false;
     }
-    return values.right();
+    return stage_->values[rank].right();
   }
 
-  static constexpr ContextLayout layout{4, 4, 0};
+  bool run_both(std::uint32_t calls) override {
+    for (std::uint32_t i = 0; i < calls; ++i) {
+      begin(0);
+      if (runs_[0].run.advance(0) != Progress::blocked) return false;
+      begin(1);
+      if (runs_[1].run.advance(0) != Progress::done || runs_[0].run.advance(0) != Progress::done) return false;
+    }
+    return stage_->values[0].right() && stage_->values[1].right();
+  }
 
  private:
+  void begin(std::uint32_t rank) {
+    const PreparedPlan& plan = stage_->plans[rank];
+    Values& values = stage_->values[rank];
+    runs_[rank].run.begin(stage_->contexts[rank], plan.executable, plan.identity, plan.digest, Binding{values.in, values.out, 1});
+  }
+
   struct alignas(128) Own {
     BasicRun<digests> run;
   };
-  std::vector<PreparedPlan> plans_;
-  std::vector<Memory> areas_;
-  std::vector<Context> contexts_;
+  std::shared_ptr<Stage> stage_;  // shared: by the two that take turns
   Own runs_[ranks];
-  Values values_[ranks];
 };
 
 Result<PreparedPlan> inline_plan(std::uint32_t rank) {
@@ -121,7 +140,7 @@ Result<PreparedPlan> inline_plan(std::uint32_t rank) {
   PlanSource source;
   source.topology = &*topology;
   source.cost = cost_model(*topology, ranks);
-  source.layout = Interpreted<true>::layout;
+  source.layout = layout;
   source.options.limits.inline_bytes = source.layout.inline_lines * inline_payload;
   source.rank = rank;
   source.ranks = ranks;
@@ -207,15 +226,32 @@ Result<std::unique_ptr<Way>> through_the_communicator() {
   return std::unique_ptr<Way>(std::make_unique<ThroughCommunicator>(std::move(*made)));
 }
 
-Result<std::unique_ptr<Way>> interpreted(bool digests) {
+Result<Interpreters> interpreters() {
   std::vector<PreparedPlan> plans;
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
     auto plan = inline_plan(rank);
     if (!plan) return plan.error();
     plans.push_back(std::move(*plan));
   }
-  if (digests) return std::unique_ptr<Way>(std::make_unique<Interpreted<true>>(std::move(plans)));
-  return std::unique_ptr<Way>(std::make_unique<Interpreted<false>>(std::move(plans)));
+  const auto stage = std::make_shared<Stage>(std::move(plans));
+  return Interpreters{std::make_unique<Interpreted<true>>(stage), std::make_unique<Interpreted<false>>(stage)};
+}
+
+Result<std::vector<double>> measure_difference(SteppedWay& first, SteppedWay& second, std::uint32_t rounds, std::uint32_t calls) {
+  const auto ns_per_call = [&](SteppedWay& way, bool& right) {
+    const auto begin = std::chrono::steady_clock::now();
+    right &= way.run_both(calls);
+    return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count() / calls / ranks;
+  };
+  std::vector<double> differences;
+  bool right = true;
+  for (std::uint32_t i = 0; i <= rounds; ++i) {
+    const double before = ns_per_call(first, right);
+    const double difference = before - ns_per_call(second, right);
+    if (i != 0) differences.push_back(difference);
+  }
+  if (!right) return Error{Errc::invalid_plan, "a call failed or gave a wrong sum", 0, "bench_overhead"};
+  return differences;
 }
 
 Result<std::vector<Round>> measure(const std::vector<Way*>& ways, std::uint32_t rounds, std::uint32_t calls) {

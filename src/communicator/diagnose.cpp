@@ -91,7 +91,9 @@ std::optional<Error> Communicator::Impl::find_lost_peer(const Channel& channel, 
     culprit_ = named == 0 || named > size() || named == rank() + 1 ? context.member(member) + 1 : named;
     if (state == MemberState::aborted) return Error{Errc::aborted, who(static_cast<std::uint32_t>(culprit_ - 1)) + " called abort()", 0, where};
     if (over && culprit_ != context.member(member) + 1)
-      return Error{Errc::peer_failed, who(static_cast<std::uint32_t>(culprit_ - 1)) + " died or left, as " + who(channel, member) + " found. This rank was in " + call, 0, where};
+      return Error{Errc::peer_failed,
+                   who(static_cast<std::uint32_t>(culprit_ - 1)) + " died or left, as " + who(channel, member) + " found. This rank was in " + call,
+                   0, where};
     if (over) return Error{Errc::peer_failed, who(channel, member) + " failed; its own message says why. This rank was in " + call, 0, where};
     if (state == MemberState::left) return Error{Errc::peer_failed, who(channel, member) + " left the communicator before " + call, 0, where};
     return Error{Errc::peer_failed, who(channel, member) + " died during or before " + call, 0, where};
