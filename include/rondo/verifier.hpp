@@ -33,7 +33,7 @@ struct Violation {
 struct Proof {
   std::vector<Violation> violations;  ///< empty: proved. The first few; `truncated` says when there are more.
   bool truncated = false;
-  std::uint32_t least_safe_depth = 0; ///< smallest slot depth without deadlock; 0 if none is
+  std::uint32_t least_safe_depth = 0; ///< smallest slot depth at which the plan is proved; of a wrong plan, without deadlock; 0: none
   std::uint64_t chunk_steps = 0;      ///< size of the work
   bool proved() const { return violations.empty(); }
 };

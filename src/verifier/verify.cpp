@@ -76,6 +76,23 @@ class Prover {
   Answer answer_ = Answer::done;
 };
 
+/// From `from` on, the first depth at which all that holds for the proved plan still holds: fewer slots may not block anybody
+/// and yet let a piece overwrite another. Each costs a proof, so depths beyond all use are taken as they are.
+std::uint32_t least_proved_depth(const Plan& plan, std::uint32_t from) {
+  constexpr std::uint32_t deepest_searched = 8;
+  if (plan.header.depth > deepest_searched) return plan.header.depth;
+  for (std::uint32_t depth = std::max(1u, from); depth < plan.header.depth; ++depth) {
+    Plan shallow = plan;
+    shallow.header.depth = depth;
+    const auto image = make_image(shallow);
+    if (!image) continue;
+    Report report(*image);
+    Prover(*image, report).prove();
+    if (report.empty()) return depth;
+  }
+  return plan.header.depth;
+}
+
 Proof refuse(const Error& error) {
   Proof proof;
   proof.violations.push_back({Fault::malformed, -1, -1, -1, error.detail});
@@ -98,6 +115,7 @@ Proof verify(const Plan& plan) {
     return violation.fault == Fault::unmatched_message || violation.fault == Fault::malformed;
   });
   if (!unmatched) proof.least_safe_depth = least_safe_depth(*image);
+  if (proof.proved()) proof.least_safe_depth = least_proved_depth(plan, proof.least_safe_depth);
   return proof;
 }
 

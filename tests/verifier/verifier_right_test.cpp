@@ -25,6 +25,20 @@ TEST_CASE("the verifier proves a one-shot through scratch and a two-shot with sk
   check_proved(two_shot());
 }
 
+TEST_CASE("the least safe depth is one at which no piece overwrites another, not only one that blocks nobody") {
+  Draft deep = two_shot();
+  deep.header.depth = 6;
+  const std::uint32_t least = deep.proof().least_safe_depth;
+  CHECK(least > 1);
+  CHECK(least < 6);
+  deep.header.depth = least;
+  CHECK(deep.proof().proved());
+  deep.header.depth = least - 1;
+  const Proof shallow = deep.proof();
+  REQUIRE(!shallow.proved());
+  CHECK(shallow.violations.front().fault == Fault::race);
+}
+
 TEST_CASE("the verifier proves rings of links, neutral and lowered, at several depths") {
   for (std::uint32_t p = 2; p <= 5; ++p)
     for (std::uint32_t depth = 2; depth <= 4; ++depth) check_proved(ring(p, depth));
