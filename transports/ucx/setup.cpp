@@ -52,6 +52,7 @@ constexpr std::array settings{
     Setting{"ADDRESS_VERSION", "v1"},
     Setting{"USE_MT_MUTEX", "n"},
     Setting{"FLUSH_WORKER_EPS", "y"},
+    Setting{"RESOLVE_REMOTE_EP_ID", "y"},  // the wire-up ends before creation does: none meets a rank that leaves
     Setting{"KEEPALIVE_INTERVAL", "1s"},  // a machine that vanishes is noticed in seconds
 };
 
