@@ -86,7 +86,8 @@ std::optional<Error> Communicator::Impl::find_lost_peer(const Channel& channel, 
     const bool over = state == MemberState::aborted || state == MemberState::failed;
     if (state == MemberState::failed)
       if (auto mismatch = find_mismatch(channel)) return mismatch;
-    if (!over && (finished || (state != MemberState::left && !gone))) continue;
+    // whoever has finished this call did its part of it; if somebody else doesn't, that one is found here too
+    if (state != MemberState::aborted && (finished || (!over && state != MemberState::left && !gone))) continue;
     const std::uint64_t named = over ? peer_status.culprit.load(std::memory_order_relaxed) : 0;  // published by state
     culprit_ = named == 0 || named > size() || named == rank() + 1 ? context.member(member) + 1 : named;
     if (state == MemberState::aborted) return Error{Errc::aborted, who(static_cast<std::uint32_t>(culprit_ - 1)) + " called abort()", 0, where};

@@ -17,7 +17,7 @@ constexpr std::int64_t farewell_ns = 20'000'000;
 std::optional<Error> Communicator::Impl::diagnose_links(const Channel& channel, const Operation& operation) const {
   parts_.status_links->take_in();
   if (auto error = find_told_mismatch()) return error;
-  if (auto error = find_told_failure()) return error;
+  if (auto error = find_told_failure(channel, operation)) return error;
   if (auto error = find_lost_link(channel, operation)) return error;
   if (&channel == main_.get() && now_ns() - operation.started_ns > tell_after_ns) parts_.status_links->tell_waiting(own_call());
   return std::nullopt;
@@ -51,11 +51,14 @@ std::optional<Error> Communicator::Impl::find_message_mismatch(const Channel& ch
   return disagreement(theirs.sequence, *own, channel.context.member(operation.run.disagreeing_rank()), theirs.identity);
 }
 
-/// Whoever fails takes all others along, whatever they wait for. The first cause goes round, and so names whom it is about.
-std::optional<Error> Communicator::Impl::find_told_failure() const {
+/// Whoever fails takes all others along, whatever they wait for; but one that failed in a later call has done its part of this
+/// one, and what it sent for it may still be under way. The first cause goes round, and so names whom it is about.
+std::optional<Error> Communicator::Impl::find_told_failure(const Channel& channel, const Operation& operation) const {
   for (std::uint32_t peer = 0; peer < size(); ++peer) {
     const Notice& notice = parts_.status_links->of(peer);
     if (notice.kind != Notice::Kind::failed) continue;
+    const bool past = &channel == main_.get() && notice.call.sequence > operation.run.call();
+    if (past && notice.code != Errc::aborted && now_ns() - notice.heard_ns < last_words_ns) continue;
     const bool passed_on = notice.code == Errc::aborted || notice.code == Errc::mismatch || notice.code == Errc::peer_failed;
     const std::string where = "rank " + std::to_string(rank());
     if (passed_on) return Error{notice.code, notice.text, 0, where};

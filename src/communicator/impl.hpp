@@ -109,7 +109,7 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   std::optional<Error> diagnose_links(const Channel& channel, const Operation& operation) const;
   std::optional<Error> find_told_mismatch() const;
   std::optional<Error> find_message_mismatch(const Channel& channel, const Operation& operation) const;
-  std::optional<Error> find_told_failure() const;
+  std::optional<Error> find_told_failure(const Channel& channel, const Operation& operation) const;
   std::optional<Error> find_lost_link(const Channel& channel, const Operation& operation) const;
   std::string slowest_link(const Channel& channel, const Operation& operation) const;
   ToldCall own_call() const;
