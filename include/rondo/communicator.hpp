@@ -93,7 +93,7 @@ class Communicator {
   Result<void> group_end();
 
   /// From now on calls of plan.header.collective run this plan (all ranks must do the same). It is proved first, unless
-  /// `unverified`. Errors: invalid_plan with the first violation; unsupported.
+  /// `unverified`. Errors: invalid_plan with the first violation; unsupported; invalid_argument while started calls are under way.
   Result<void> use_plan(const Plan& plan, bool unverified = false);
 
   /// The plan that a call would run, with the candidates that lost. Errors as make_plan.

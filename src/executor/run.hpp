@@ -24,7 +24,7 @@ enum class Progress : std::uint8_t { done, blocked, mismatch };
 template <bool digests>
 class BasicRun {
  public:
-  /// Prepares call `context.call + 1`. `executable` and buffers must outlive the run.
+  /// Prepares call `context.call + 1`. `executable`, `identity` and buffers must outlive the run.
   void begin(Context& context, const Executable& executable, const CallIdentity& identity, std::uint32_t digest, const Binding& binding);
 
   /// Runs steps until the call is done or nothing can go on after `spins` looks at a wait. Never blocks longer.
@@ -32,7 +32,6 @@ class BasicRun {
 
   std::uint64_t call() const { return call_; }
   const Executable& executable() const { return *executable_; }
-  const CallIdentity& identity() const { return identity_; }
   std::uint64_t flag() const { return call_ << 32 | history_; }
 
   /// Where the first unfinished lane stands, for diagnosis: the wait it is blocked on, or null.
@@ -88,7 +87,7 @@ class BasicRun {
   bool entered_ = false;
   bool streams_ = false;        ///< write streamed destinations past the caches
   double scale_ = 1;
-  CallIdentity identity_;
+  const CallIdentity* identity_ = nullptr;
   const ExecStep* blocked_ = nullptr;
   std::uint64_t blocked_piece_ = 0;
   std::uint32_t step_ = 0;        ///< of a straight executable

@@ -42,7 +42,7 @@ Progress BasicRun<digests>::link_move(const ExecStep& step, std::uint64_t piece)
         return Progress::mismatch;
       }
     } else {
-      const std::uint64_t header[Message::header_words] = {call_, identity_.count, identity_.plan_hash, identity_.what(), identity_.root, history_};
+      const std::uint64_t header[Message::header_words] = {call_, identity_->count, identity_->plan_hash, identity_->what(), identity_->root, history_};
       std::memcpy(message.header, header, sizeof header);
     }
   }

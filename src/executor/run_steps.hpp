@@ -18,7 +18,7 @@ void BasicRun<digests>::begin(Context& context, const Executable& executable, co
   parity_ = call_ & 1;
   digest_ = digest;
   if constexpr (digests) history_ = context.history = chained(context.history, digest);
-  identity_ = identity;
+  identity_ = &identity;
   rotation_ = executable.call_places > 1 ? (call_ >> 1) % executable.call_places * executable.call_stride : 0;
   scale_ = binding.scale;
   bases_ = context.bases(parity_);
@@ -54,12 +54,14 @@ bool BasicRun<digests>::enter() {
 template <bool digests>
 void BasicRun<digests>::write_record() {
   CallRecord& record = context_->record(context_->rank(), parity_);
+  // The call of two calls ago said the same of itself, as calls that repeat do: only its number is new.
+  if (record.digest.load(std::memory_order_relaxed) == digest_) return record.sequence.store(call_, std::memory_order_release);
   record.sequence.store(0, std::memory_order_relaxed);
   // pairs with read_record(): whoever acquires a new field sees sequence 0, or the new one
-  record.count.store(identity_.count, std::memory_order_release);
-  record.plan_hash.store(identity_.plan_hash, std::memory_order_release);
-  record.what.store(identity_.what(), std::memory_order_release);
-  record.root.store(identity_.root, std::memory_order_release);
+  record.count.store(identity_->count, std::memory_order_release);
+  record.plan_hash.store(identity_->plan_hash, std::memory_order_release);
+  record.what.store(identity_->what(), std::memory_order_release);
+  record.root.store(identity_->root, std::memory_order_release);
   record.digest.store(digest_, std::memory_order_release);
   record.sequence.store(call_, std::memory_order_release);
 }
@@ -243,7 +245,7 @@ void BasicRun<digests>::combine(const ExecStep& step, const void* const* sources
   call.count = bytes / exec.element_bytes;
   call.streamed = streamed;
   if (step.finish) call.divisor = exec.divisor;
-  if (identity_.op == ReduceOp::premul_sum) {
+  if (identity_->op == ReduceOp::premul_sum) {
     for (std::uint32_t i = 0; i < step.sources; ++i)
       if (exec.operands[step.first_operand + i].contribution) call.scaled_sources |= std::uint64_t{1} << i;
     call.scale = scale_;
