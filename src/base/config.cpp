@@ -24,8 +24,6 @@ const std::vector<Variable>& known_variables() {
        "the cost model chooses"},
       {"RONDO_STAGING_BYTES", "shared memory that a process may use for staging and control",
        "a size from 64K to 64G, suffixes K, M and G", "8M"},
-      {"RONDO_SPIN", "how often a wait looks before it yields", "auto, or a whole number up to 4294967295",
-       "auto: by cores per rank"},
       {"RANK", "this process's rank in its job", "a whole number below WORLD_SIZE", "none; needed to join a job"},
       {"WORLD_SIZE", "ranks in the job", "a whole number from 1 to 4294967295", "none; needed to join a job"},
       {"LOCAL_RANK", "this process's rank on its machine", "a whole number below LOCAL_WORLD_SIZE", "RANK"},
@@ -109,11 +107,6 @@ Result<Config> parse_config(const Environment& environment) {
     const auto bytes = parse_size(*text);
     if (!bytes || *bytes < (64u << 10) || *bytes > (64ull << 30)) return bad_value("RONDO_STAGING_BYTES", *text);
     result.staging_bytes = *bytes;
-  }
-  if (const auto text = lookup(environment, "RONDO_SPIN"); text && *text != "auto") {
-    const auto spins = parse_unsigned(*text);
-    if (!spins || *spins > UINT32_MAX) return bad_value("RONDO_SPIN", *text);
-    result.spin = static_cast<std::uint32_t>(*spins);
   }
   result.warnings = unknown_variables(environment);
   return result;

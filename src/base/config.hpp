@@ -22,7 +22,6 @@ struct Config {
   std::optional<std::chrono::nanoseconds> timeout;
   std::string algorithm;
   std::uint64_t staging_bytes = 8u << 20;  ///< all shared memory of this process, control words included
-  std::optional<std::uint32_t> spin;       ///< empty: auto
   std::vector<std::string> warnings;       ///< variables that nobody reads, and what may have been meant
 };
 

@@ -26,7 +26,6 @@ TEST_CASE("an empty environment gives the documented defaults") {
   CHECK(!config->timeout);
   CHECK(config->algorithm.empty());
   CHECK(config->staging_bytes == 8u << 20);
-  CHECK(!config->spin);
   CHECK(config->warnings.empty());
 }
 
@@ -34,24 +33,20 @@ TEST_CASE("every RONDO variable is read") {
   const auto config = parse_config({{"RONDO_LOG", "debug"},
                                     {"RONDO_TIMEOUT", "2.5"},
                                     {"RONDO_ALGORITHM", "ring"},
-                                    {"RONDO_STAGING_BYTES", "512K"},
-                                    {"RONDO_SPIN", "100"}});
+                                    {"RONDO_STAGING_BYTES", "512K"}});
   REQUIRE(config);
   CHECK(config->log == LogLevel::debug);
   CHECK(config->timeout == std::chrono::milliseconds(2500));
   CHECK(config->algorithm == "ring");
   CHECK(config->staging_bytes == 512u << 10);
-  CHECK(config->spin == 100u);
   CHECK(config->warnings.empty());
-  CHECK(!parse_config({{"RONDO_SPIN", "auto"}})->spin);
 }
 
 TEST_CASE("a bad value names the variable, the value and what would be accepted") {
   const std::vector<std::pair<std::string, std::vector<std::string>>> bad{
       {"RONDO_LOG", {"loud", "WARN", "3"}},
       {"RONDO_TIMEOUT", {"0", "-1", "2s", "nan", "inf", "1e300", "."}},
-      {"RONDO_STAGING_BYTES", {"8X", "M", "-1", "1K", "99999999999999999999", "100000G", "8 M"}},
-      {"RONDO_SPIN", {"often", "-1", "4294967296", "1.5"}}};
+      {"RONDO_STAGING_BYTES", {"8X", "M", "-1", "1K", "99999999999999999999", "100000G", "8 M"}}};
   for (const auto& [name, values] : bad)
     for (const auto& value : values) {
       INFO(name << "=" << value);

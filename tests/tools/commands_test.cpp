@@ -78,7 +78,6 @@ TEST_CASE("rondo plan refuses a bad RONDO_ variable in one line that names it, i
                      {plan, {"RONDO_STAGING_BYTES=abc"}, {"RONDO_STAGING_BYTES", "abc", "64K"}},
                      {plan, {"RONDO_STAGING_BYTES=1K"}, {"RONDO_STAGING_BYTES", "1K", "64K"}},
                      {plan, {"RONDO_LOG=loud"}, {"RONDO_LOG", "loud", "debug"}},
-                     {plan, {"RONDO_SPIN=often"}, {"RONDO_SPIN", "often", "auto"}},
                      {plan, {"RONDO_TIMEOUT=-3"}, {"RONDO_TIMEOUT", "-3", "seconds"}},
                  }) == "");
 }
@@ -140,7 +139,6 @@ TEST_CASE("rondo-bench refuses a wrong flag, size, type, operation, file or vari
                      {{"all_reduce", "-n", "2"}, {"RONDO_STAGING_BYTES=abc"}, {"RONDO_STAGING_BYTES", "abc", "64K"}},
                      {{"all_reduce", "-n", "2", "--algorithm", "rnig"}, {}, {"rnig", "ring"}},
                      {{"all_reduce", "-n", "2"}, {"RONDO_ALGORITHM=rnig"}, {"rnig", "ring"}},
-                     {{"all_reduce", "-n", "2"}, {"RONDO_SPIN=often"}, {"RONDO_SPIN", "often", "auto"}},
                      {{"all_reduce", "-n", "2"}, {"RONDO_TIMEOUT=-3"}, {"RONDO_TIMEOUT", "-3", "seconds"}},
                      {{"all_reduce"}, {"RANK="}, {"RANK", "-n"}},
                      {{"all_reduce"}, {"RANK=7", "WORLD_SIZE=2", "MASTER_PORT=29500"}, {"RANK", "7", "WORLD_SIZE"}},
