@@ -1,0 +1,59 @@
+#include "support/faults.hpp"
+
+using namespace rondo;
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+std::string expect_error(const Result<void>& result, Errc code, const std::vector<std::string>& words) {
+  if (result) return "expected " + std::string(to_string(code)) + ", got success";
+  const std::string text = to_string(result.error());
+  if (result.error().code != code) return "expected " + std::string(to_string(code)) + ", got " + text;
+  for (const std::string& word : words)
+    if (text.find(word) == std::string::npos) return "'" + word + "' is missing in: " + text;
+  return "";
+}
+
+std::vector<Disagreement> disagreements() {
+  const Call base{Collective::all_reduce, nullptr, nullptr, 16, DataType::f32, ReduceOp::sum, 0, 1};
+  Call count = base, type = base, op = base, large = base, large_type = base, collective = base;
+  Call tiny_broadcast = base, root = base, barrier = base, small_type = base;
+  count.count = 17;
+  type.type = DataType::i32;
+  op.op = ReduceOp::max;
+  large.count = large_type.count = 100'000;
+  large_type.type = DataType::i32;
+  collective.collective = Collective::all_gather;
+  tiny_broadcast.collective = root.collective = Collective::broadcast;
+  root.root = 1;
+  barrier.collective = Collective::barrier;
+  small_type.count = 8;
+  small_type.type = DataType::f64;  // the same bytes
+  return {{base, count, {"16 f32", "17 f32"}},
+          {base, type, {"16 f32", "16 i32"}},
+          {base, op, {"(sum)", "(max)"}},
+          {base, large, {"16 f32", "100000 f32"}},
+          {large, base, {"16 f32", "100000 f32"}},
+          {large, large_type, {"100000 f32", "100000 i32"}},
+          {base, collective, {"all_reduce", "all_gather"}},
+          {base, tiny_broadcast, {"all_reduce", "broadcast"}},
+          {tiny_broadcast, base, {"all_reduce", "broadcast"}},
+          {large, tiny_broadcast, {"all_reduce", "broadcast"}},
+          {tiny_broadcast, root, {"from rank 0", "from rank 1"}},
+          {barrier, base, {"barrier", "all_reduce"}},
+          {base, small_type, {"16 f32", "8 f64"}}};
+}
+
+std::string mismatch(Communicator& communicator, const Disagreement& calls, double bound_seconds) {
+  std::vector<char> input(1 << 20), output(1 << 20);
+  Call mine = communicator.rank() == 0 ? calls.first : calls.others;
+  mine.input = input.data();
+  mine.output = output.data();
+  const auto begin = Clock::now();
+  Result<void> result = communicator.run(mine);
+  // a rank that needed nobody in this call finds out in its next one
+  if (result) result = communicator.run(mine);
+  if (result) result = communicator.barrier();
+  if (const double took = seconds_since(begin); took > bound_seconds) return "took " + std::to_string(took) + " s";
+  return expect_error(result, Errc::mismatch, calls.words);
+}
