@@ -1,0 +1,141 @@
+// The interpreter on memory of this process: one thread turns all ranks' cranks, so that every processor runs every variant.
+#include <cstring>
+#include <memory>
+#include <random>
+
+#include "executor/compile.hpp"
+#include "executor/run.hpp"
+#include "planner/requests.hpp"
+
+namespace {
+
+using namespace rondo;
+using namespace rondo::test;
+
+constexpr ContextLayout layout{8, 8, 256u << 10};
+constexpr std::size_t guard_bytes = 4096;
+constexpr std::byte guard{0xa5};
+
+/// How the executables are compiled.
+struct Variant {
+  bool copies_beat_stores = false;
+  std::uint64_t stream_above_bytes = ~std::uint64_t{0};
+};
+
+/// Ranks of one process over plain memory, with guards behind each area.
+class Ranks {
+ public:
+  explicit Ranks(std::uint32_t ranks) : areas_(ranks) {
+    std::vector<std::byte*> starts;
+    std::vector<std::uint32_t> members(ranks);
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+      members[rank] = rank;
+      areas_[rank].resize((layout.total_bytes() + guard_bytes) / sizeof(Line));
+      std::memset(areas_[rank].data(), 0, layout.total_bytes());
+      std::memset(end(rank), static_cast<int>(guard), guard_bytes);
+      starts.push_back(areas_[rank].front().bytes);
+    }
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) contexts_.emplace_back(layout, rank, starts, members, nullptr);
+    runs_.resize(ranks);
+  }
+
+  /// One f32 all-reduce of `count` elements by the named algorithm; "" when every rank has the sum.
+  std::string all_reduce(const std::string& algorithm, std::uint64_t count, bool in_place, const Variant& variant, std::uint64_t seed) {
+    const auto ranks = static_cast<std::uint32_t>(contexts_.size());
+    const auto plan = plan_of(request_of(Collective::all_reduce, ranks, count * 4), algorithm);
+    if (!plan) return to_string(plan.error());
+    std::vector<Executable> executables;
+    std::vector<std::vector<float>> inputs(ranks), outputs(ranks, std::vector<float>(count, -1));
+    std::vector<float> sum(count, 0);
+    std::mt19937_64 random(seed);
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+      CompileRequest request;
+      request.rank = rank;
+      request.count = count;
+      request.layout = layout;
+      request.copies_beat_stores = variant.copies_beat_stores;
+      request.stream_above_bytes = variant.stream_above_bytes;
+      auto executable = compile(lower(*plan), request);
+      if (!executable) return to_string(executable.error());
+      executables.push_back(std::move(*executable));
+      for (std::uint64_t i = 0; i < count; ++i) inputs[rank].push_back(static_cast<float>(random() % 1000));
+      for (std::uint64_t i = 0; i < count; ++i) sum[i] += inputs[rank][i];
+    }
+    const CallIdentity identity{Collective::all_reduce, DataType::f32, ReduceOp::sum, 0, count, 1};
+    for (std::uint32_t rank = 0; rank < ranks; ++rank)
+      runs_[rank].begin(contexts_[rank], executables[rank], identity, identity.digest(),
+                        Binding{inputs[rank].data(), in_place ? inputs[rank].data() : outputs[rank].data(), 1});
+    std::vector<bool> done(ranks, false);
+    for (std::uint32_t left = ranks, turn = 0; left != 0; ++turn) {
+      if (turn > 100'000) return "it never ends";
+      for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+        if (done[rank]) continue;
+        const Progress progress = runs_[rank].advance(0);
+        if (progress == Progress::mismatch) return "ranks disagree";
+        done[rank] = progress == Progress::done;
+        left -= done[rank];
+      }
+    }
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+      const auto& got = in_place ? inputs[rank] : outputs[rank];
+      if (got != sum) return "rank " + std::to_string(rank) + " has a wrong sum";
+      for (std::size_t i = 0; i < guard_bytes; ++i)
+        if (end(rank)[i] != guard) return "rank " + std::to_string(rank) + " wrote past its area";
+    }
+    return "";
+  }
+
+ private:
+  struct alignas(line_pair) Line {
+    std::byte bytes[line_pair];
+  };
+  std::byte* end(std::uint32_t rank) { return areas_[rank].front().bytes + layout.total_bytes(); }
+
+  std::vector<std::vector<Line>> areas_;
+  std::vector<Context> contexts_;
+  std::vector<Run> runs_;
+};
+
+}  // namespace
+
+TEST_CASE("a reduction to several destinations gives one sum however the processor's stores are written") {
+  for (const std::uint32_t ranks : {2u, 3u, 5u})
+    for (const bool copies : {false, true})
+      for (const std::uint64_t stream_above : {~std::uint64_t{0}, std::uint64_t{0}})
+        for (const bool in_place : {false, true}) {
+          Ranks group(ranks);
+          for (const std::uint64_t count : {1u, 17u, 5000u, 70'003u}) {
+            INFO(ranks << " ranks, " << count << " elements, copies " << copies << ", streamed " << (stream_above == 0) << ", in place " << in_place);
+            CHECK(group.all_reduce("two_shot", count, in_place, Variant{copies, stream_above}, count) == "");
+          }
+        }
+}
+
+TEST_CASE("calls of all sizes in turn stay right while small ones rotate through the staging") {
+  Ranks group(3);
+  std::mt19937_64 random(7);
+  const std::uint64_t counts[] = {2, 300, 600, 2000, 5000, 8192, 20'000, 50'000};
+  for (int call = 0; call < 300; ++call) {
+    const std::uint64_t count = counts[random() % 8];
+    INFO("call " << call << ", " << count << " elements");
+    REQUIRE(group.all_reduce(random() % 2 == 0 ? "one_shot" : "two_shot", count, random() % 2 == 0, Variant{}, random()) == "");
+  }
+}
+
+TEST_CASE("calls of some KiB take places in turn, tiny and large ones keep theirs") {
+  const auto places = [](std::uint64_t bytes) {
+    CompileRequest request;
+    request.count = bytes / 4;
+    request.layout = layout;
+    const auto plan = plan_of(request_of(Collective::all_reduce, 2, bytes), "one_shot");
+    REQUIRE(plan);
+    const auto executable = compile(lower(*plan), request);
+    REQUIRE(executable);
+    CHECK(executable->call_stride * executable->call_places <= layout.half_bytes);
+    return executable->call_places;
+  };
+  CHECK(places(256) == 1);
+  CHECK(places(4 << 10) == 32);
+  CHECK(places(16 << 10) == 8);
+  CHECK(places(64 << 10) == 1);
+}
