@@ -1,5 +1,4 @@
 // rondo-bench: starts local ranks (or is one of a launcher's), measures size by size, prints nccl-tests' columns.
-#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -14,6 +13,7 @@
 #include "options.hpp"
 #include "report.hpp"
 #include "rondo/formats.hpp"
+#include "support/cores.hpp"
 
 namespace {
 
@@ -36,16 +36,8 @@ rondo::CommunicatorOptions communicator_options(const Options& options) {
 
 /// Rank r on the r-th processor this process may use, when there are enough for all.
 void bind(const Options& options, std::uint32_t rank) {
-  cpu_set_t allowed;
-  if (!options.bind || sched_getaffinity(0, sizeof allowed, &allowed) != 0 || static_cast<std::uint32_t>(CPU_COUNT(&allowed)) < options.ranks) return;
-  std::uint32_t seen = 0;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
-    if (CPU_ISSET(cpu, &allowed) && seen++ == rank) {
-      cpu_set_t own;
-      CPU_ZERO(&own);
-      CPU_SET(cpu, &own);
-      sched_setaffinity(0, sizeof own, &own);
-    }
+  // refused: the ranks stay where the system puts them, which is a slower run and no wrong one
+  if (options.bind && options.ranks <= bench_support::usable_cores()) (void)bench_support::pin_to_core(rank);
 }
 
 /// Everything one rank does. Rank 0 prints.

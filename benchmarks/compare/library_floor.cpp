@@ -6,6 +6,7 @@
 
 #include "compare/driver.hpp"
 #include "floor/exchange.hpp"
+#include "support/cores.hpp"
 
 namespace {
 
@@ -15,7 +16,7 @@ class Floor {
       : rank_(options.rank),
         ranks_(options.ranks),
         two_shot_(options.setting == "two-shot"),
-        exchange_(region, options.rank, options.ranks, options.ranks > compare::usable_cores()) {}
+        exchange_(region, options.rank, options.ranks, options.ranks > bench_support::usable_cores()) {}
 
   std::uint32_t rank() const { return rank_; }
   std::uint32_t ranks() const { return ranks_; }
@@ -56,7 +57,7 @@ int main(int argc, char** argv) {
     return 1;
   }
   Floor library(options, *static_cast<floor_bench::Region*>(memory));
-  compare::pin_to_core(options.rank);
+  compare::pin_rank(options.rank);
   compare::RankLink link(options, options.rank, "hand-written");
   compare::Driver<Floor>(library, link).serve();
   return 0;

@@ -95,7 +95,7 @@ class Gloo {
 int main(int argc, char** argv) {
   const compare::RankOptions options = compare::parse_rank_options(argc, argv);
   compare::die_with_parent();
-  if (options.pin) compare::pin_to_core(options.rank);
+  if (options.pin) compare::pin_rank(options.rank);
   try {
     Gloo library(options, options.folder);
     compare::RankLink link(options, options.rank, "0.5 (Debian's libgloo)");

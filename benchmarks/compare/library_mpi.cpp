@@ -83,10 +83,10 @@ std::string library_version() {
 int main(int argc, char** argv) {
   const compare::RankOptions options = compare::parse_rank_options(argc, argv);
   compare::die_with_parent();
-  if (options.pin) compare::pin_to_core(options.rank);
+  if (options.pin) compare::pin_rank(options.rank);
   MPI_Init(&argc, &argv);
   Mpi library;
-  if (options.pin) compare::pin_to_core(library.rank());
+  if (options.pin) compare::pin_rank(library.rank());
   compare::RankLink link(options, library.rank(), library_version());
   compare::Driver<Mpi>(library, link).serve();
   MPI_Finalize();

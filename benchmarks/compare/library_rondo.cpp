@@ -65,7 +65,7 @@ std::string version_text() {
 int main(int argc, char** argv) {
   const compare::RankOptions options = compare::parse_rank_options(argc, argv);
   compare::die_with_parent();
-  if (options.pin) compare::pin_to_core(options.rank);
+  if (options.pin) compare::pin_rank(options.rank);
   const std::string job = options.socket + "-" + std::to_string(options.participant);
   auto communicator = rondo::Communicator::local(options.rank, options.ranks, job);
   if (!communicator) {

@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#include "compare/rank_link.hpp"
+#include "support/cores.hpp"
 
 namespace compare {
 namespace {
@@ -32,7 +32,7 @@ std::vector<Setting> open_mpi_settings() {
 // MPICH 4.0, as `mpivars` documents: its own choice, recursive doubling (ahead below some KiB), and the shared area for
 // small messages. It has no way to yield, so with more ranks than cores every call costs time slices whatever is set.
 std::vector<Setting> mpich_settings(std::uint32_t ranks) {
-  if (ranks > usable_cores()) return {{"default", {}, {}}};
+  if (ranks > bench_support::usable_cores()) return {{"default", {}, {}}};
   return {{"default", {}, {}},
           {"recursive doubling", {}, {{"MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM", "recursive_doubling"}}},
           {"release_gather",
@@ -63,7 +63,7 @@ Participant start_open_mpi(const Setting& setting, std::uint32_t ranks, const st
   // `isolated`: no remote shell is looked for. Ranks pin themselves, like every other library's.
   Words flags{"--mca", "plm", "isolated", "--bind-to", "none", "-n", std::to_string(ranks)};
   if (geteuid() == 0) flags.push_back("--allow-run-as-root");
-  if (ranks > usable_cores()) flags.insert(flags.end(), {"--oversubscribe", "--mca", "mpi_yield_when_idle", "1"});
+  if (ranks > bench_support::usable_cores()) flags.insert(flags.end(), {"--oversubscribe", "--mca", "mpi_yield_when_idle", "1"});
   p.command.insert(p.command.end(), flags.begin(), flags.end());
   p.command.insert(p.command.end(), setting.flags.begin(), setting.flags.end());
   p.command.push_back(program);

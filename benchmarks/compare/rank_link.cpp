@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -15,6 +14,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+
+#include "support/cores.hpp"
 
 namespace compare {
 namespace {
@@ -41,16 +42,6 @@ void watch(int fd) {
   action.sa_flags = SA_RESTART;
   sigaction(SIGIO, &action, nullptr);
   if (fcntl(fd, F_SETOWN, getpid()) != 0 || fcntl(fd, F_SETFL, O_ASYNC) != 0) fail("watch the coordinator");
-}
-
-cpu_set_t allowed_cores() {
-  static const cpu_set_t allowed = [] {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    if (sched_getaffinity(0, sizeof set, &set) != 0) fail("sched_getaffinity");
-    return set;
-  }();
-  return allowed;
 }
 
 }  // namespace
@@ -92,22 +83,8 @@ void die_with_parent() {
   if (getppid() == 1) std::_Exit(1);  // the parent was gone before we asked
 }
 
-std::uint32_t usable_cores() {
-  const cpu_set_t allowed = allowed_cores();
-  return static_cast<std::uint32_t>(CPU_COUNT(&allowed));
-}
-
-void pin_to_core(std::uint32_t rank) {
-  const cpu_set_t allowed = allowed_cores();
-  std::uint32_t skip = rank % usable_cores();
-  for (int core = 0; core < CPU_SETSIZE; ++core) {
-    if (!CPU_ISSET(core, &allowed) || skip-- != 0) continue;
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(core, &one);
-    if (sched_setaffinity(0, sizeof one, &one) != 0) fail("sched_setaffinity");
-    return;
-  }
+void pin_rank(std::uint32_t rank) {
+  if (!bench_support::pin_to_core(rank)) fail("sched_setaffinity");
 }
 
 RankLink::RankLink(const RankOptions& options, std::uint32_t rank, const std::string& version) {

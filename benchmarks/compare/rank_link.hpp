@@ -27,11 +27,8 @@ RankOptions parse_rank_options(int argc, char** argv);
 /// Dies with its parent from now on. Call before the library starts threads.
 void die_with_parent();
 
-/// Pins the calling thread, and threads it starts later, to one core of those it may use.
-void pin_to_core(std::uint32_t rank);
-
-/// The cores this process may use.
-std::uint32_t usable_cores();
+/// Pins the calling thread, and threads it starts later, to one core of those it may use. Exits with 1 when refused.
+void pin_rank(std::uint32_t rank);
 
 /// A connected rank. A coordinator that goes away ends this process at once, even in the middle of a collective.
 class RankLink {

@@ -15,11 +15,11 @@
 #include <functional>
 #include <new>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "floor/exchange.hpp"
 #include "floor/loops.hpp"
+#include "support/cores.hpp"
 
 namespace {
 
@@ -122,7 +122,7 @@ class Bench {
       : shared_(shared),
         options_(options),
         rank_(rank),
-        crowded_(options.ranks > std::thread::hardware_concurrency()),
+        crowded_(options.ranks > bench_support::usable_cores()),
         exchange_(shared.region, rank, options.ranks, crowded_) {}
 
   void run(const Case& c) {
@@ -223,10 +223,7 @@ class Bench {
 
 void run_rank(Shared& shared, std::uint32_t rank, const Options& options) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  cpu_set_t cpus;
-  CPU_ZERO(&cpus);
-  CPU_SET(rank % std::thread::hardware_concurrency(), &cpus);
-  sched_setaffinity(0, sizeof cpus, &cpus);
+  if (!bench_support::pin_to_core(rank)) std::perror("bench_floor: sched_setaffinity");
   Bench bench(shared, rank, options);
   if (rank == 0) {
     std::printf("%-30s %10s %4s %6s %14s %14s %s\n", "case", "bytes", "", "", "near ns/op", "far ns/op", "blocks");

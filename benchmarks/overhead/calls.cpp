@@ -1,19 +1,19 @@
 #include "overhead/calls.hpp"
 
-#include <sched.h>
-
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <thread>
 
 #include "communicator/plan_cache.hpp"
+#include "communicator/settings.hpp"
 #include "executor/run.hpp"
 #include "executor/run_inline.hpp"
 #include "executor/run_links.hpp"
 #include "executor/run_steps.hpp"
 #include "floor/exchange.hpp"
 #include "rondo/communicator.hpp"
+#include "support/cores.hpp"
 
 namespace rondo {
 template class BasicRun<false>;
@@ -141,7 +141,7 @@ Result<PreparedPlan> inline_plan(std::uint32_t rank) {
   source.topology = &*topology;
   source.cost = cost_model(*topology, ranks);
   source.layout = layout;
-  source.options.limits.inline_bytes = source.layout.inline_lines * inline_payload;
+  source.options.limits = limits_of(layout);
   source.rank = rank;
   source.ranks = ranks;
   source.options.algorithm = "inline";
@@ -149,22 +149,6 @@ Result<PreparedPlan> inline_plan(std::uint32_t rank) {
   auto found = cache.find(PlanKey{2, 0, Collective::all_reduce, DataType::f32, ReduceOp::sum});
   if (!found) return found.error();
   return **found;
-}
-
-bool pin_to(std::uint32_t index) {
-  static const cpu_set_t allowed = [] {
-    cpu_set_t set;
-    sched_getaffinity(0, sizeof set, &set);
-    return set;
-  }();
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
-    if (CPU_ISSET(cpu, &allowed) && index-- == 0) {
-      cpu_set_t one;
-      CPU_ZERO(&one);
-      CPU_SET(cpu, &one);
-      return sched_setaffinity(0, sizeof one, &one) == 0;
-    }
-  return false;
 }
 
 /// Both threads pass it together.
@@ -255,18 +239,20 @@ Result<std::vector<double>> measure_difference(SteppedWay& first, SteppedWay& se
 }
 
 Result<std::vector<Round>> measure(const std::vector<Way*>& ways, std::uint32_t rounds, std::uint32_t calls) {
+  if (bench_support::usable_cores() < ranks)
+    return Error{Errc::invalid_argument, "two processors are needed, one for each rank", 0, "bench_overhead"};
   Measurement measurement{ways, calls, {}, {}};
   measurement.right = true;
   std::atomic<bool> pinned{true};
   std::thread other([&] {
-    if (!pin_to(1)) pinned.store(false, std::memory_order_relaxed);
+    if (!bench_support::pin_to_core(1)) pinned.store(false, std::memory_order_relaxed);
     (void)measurement.rounds_of(1, rounds + 1);
   });
-  if (!pin_to(0)) pinned.store(false, std::memory_order_relaxed);
+  if (!bench_support::pin_to_core(0)) pinned.store(false, std::memory_order_relaxed);
   std::vector<Round> all = measurement.rounds_of(0, rounds + 1);
   other.join();
   all.erase(all.begin());  // the first holds what comes but once: page faults, plans, branch history
-  if (!pinned) return Error{Errc::invalid_argument, "two processors are needed, one for each rank", 0, "bench_overhead"};
+  if (!pinned) return Error{Errc::invalid_argument, "the ranks can't be pinned to a processor each", 0, "bench_overhead"};
   if (!measurement.right) return Error{Errc::invalid_plan, "a call failed or gave a wrong sum", 0, "bench_overhead"};
   return all;
 }

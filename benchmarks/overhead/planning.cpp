@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "communicator/plan_cache.hpp"
+#include "communicator/settings.hpp"
 
 namespace overhead_bench {
 
@@ -16,7 +17,7 @@ Result<PlanningTime> time_planning(std::uint32_t ranks, std::uint64_t bytes, std
   source.topology = &*topology;
   source.cost = cost_model(*topology, ranks);
   source.layout = ContextLayout{128, 32, source.options.limits.staging_bytes};
-  source.options.limits.inline_bytes = source.layout.inline_lines * inline_payload;
+  source.options.limits = limits_of(source.layout);
   source.rank = 0;
   source.ranks = ranks;
   PlanCache cache(source);

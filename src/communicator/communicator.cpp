@@ -45,8 +45,7 @@ PlanSource plan_source(const CommunicatorParts& parts, const ContextLayout& layo
   const std::uint64_t own_cache = stores.memory_beats_shared_cache ? private_cache_bytes(parts.topology, parts.rank) : 0;
   source.stream_above_bytes = 2 * (own_cache != 0 ? own_cache : source.cost.cache_bytes) - 1;
   source.copies_beat_stores = stores.copies_beat_stores;
-  source.options.limits.staging_bytes = layout.half_bytes;
-  source.options.limits.inline_bytes = layout.inline_lines * inline_payload;
+  source.options.limits = limits_of(layout);
   source.message_links = parts.transport->segment_bytes() == 0;
   source.options.limits.mapped = !source.message_links;
   source.layout = layout;

@@ -11,6 +11,7 @@
 #include "communicator/rank_info.hpp"
 #include "communicator/settings.hpp"
 #include "communicator/transports.hpp"
+#include "topology/machine.hpp"
 
 namespace rondo {
 namespace {
@@ -18,12 +19,6 @@ namespace {
 constexpr std::uint32_t pair_lanes = 4;
 constexpr std::uint32_t pair_inline_lines = 32;
 constexpr std::uint64_t pair_half_bytes = 128u << 10;
-
-std::string host_name() {
-  char name[256] = {};
-  gethostname(name, sizeof name - 1);
-  return name;
-}
 
 Result<std::vector<RankInfo>> introduce(Bootstrap& bootstrap, const RankInfo& own, std::uint32_t size, std::int64_t deadline_ns) {
   auto gathered = bootstrap.all_gather(pack(own), deadline_ns);

@@ -75,31 +75,45 @@ std::optional<Error> Communicator::Impl::find_lost_peer(const Channel& channel, 
   const Context& context = channel.context;
   for (std::uint32_t member = 0; member < context.size(); ++member) {
     if (member == context.rank()) continue;
-    const bool gone = parts_.transport->gone(context.member(member));
-    const std::string call = describe(operation.prepared->identity) + " (#" + std::to_string(operation.run.call()) + ")";
-    const std::string where = "rank " + std::to_string(rank());
+    const std::uint32_t peer = context.member(member);
+    const bool gone = parts_.transport->gone(peer);
     // pairs with fail(), the destructor and the watcher: what they say comes after the peer's last words
     // The main context's word: it is there even when the peer never made this pair's.
-    const StatusLine& peer_status = main_->context.status(context.member(member));
-    const auto state = static_cast<MemberState>(peer_status.state.load(std::memory_order_acquire));
+    const auto state = static_cast<MemberState>(main_->context.status(peer).state.load(std::memory_order_acquire));
     const bool finished = context.status(member).done.load(std::memory_order_acquire) >= operation.run.call();
-    const bool over = state == MemberState::aborted || state == MemberState::failed;
     if (state == MemberState::failed)
       if (auto mismatch = find_mismatch(channel)) return mismatch;
+    const bool lost = state != MemberState::running || gone;
     // whoever has finished this call did its part of it; if somebody else doesn't, that one is found here too
-    if (state != MemberState::aborted && (finished || (!over && state != MemberState::left && !gone))) continue;
-    const std::uint64_t named = over ? peer_status.culprit.load(std::memory_order_relaxed) : 0;  // published by state
-    culprit_ = named == 0 || named > size() || named == rank() + 1 ? context.member(member) + 1 : named;
-    if (state == MemberState::aborted) return Error{Errc::aborted, who(static_cast<std::uint32_t>(culprit_ - 1)) + " called abort()", 0, where};
-    if (over && culprit_ != context.member(member) + 1)
-      return Error{Errc::peer_failed,
-                   who(static_cast<std::uint32_t>(culprit_ - 1)) + " died or left, as " + who(channel, member) + " found. This rank was in " + call,
-                   0, where};
-    if (over) return Error{Errc::peer_failed, who(channel, member) + " failed; its own message says why. This rank was in " + call, 0, where};
-    if (state == MemberState::left) return Error{Errc::peer_failed, who(channel, member) + " left the communicator before " + call, 0, where};
-    return Error{Errc::peer_failed, who(channel, member) + " died during or before " + call, 0, where};
+    if (!lost || (finished && state != MemberState::aborted)) continue;
+    return blame(peer, state, operation);
   }
   return std::nullopt;
+}
+
+/// The error because of a lost `peer`, and whom this rank names to others as the first cause.
+Error Communicator::Impl::blame(std::uint32_t peer, MemberState state, const Operation& operation) {
+  const std::string call = describe(operation.prepared->identity) + " (#" + std::to_string(operation.run.call()) + ")";
+  const std::string where = "rank " + std::to_string(rank());
+  std::uint32_t culprit = peer;
+  if (state == MemberState::aborted || state == MemberState::failed) {
+    const std::uint64_t named = main_->context.status(peer).culprit.load(std::memory_order_relaxed);  // published by state
+    if (named != 0 && named <= size() && named != rank() + 1) culprit = static_cast<std::uint32_t>(named - 1);
+  }
+  culprit_ = std::uint64_t{culprit} + 1;
+  switch (state) {
+    case MemberState::aborted:
+      return Error{Errc::aborted, who(culprit) + " called abort()", 0, where};
+    case MemberState::failed: {
+      const std::string why = culprit == peer ? who(peer) + " failed; its own message says why" : who(culprit) + " died or left, as " + who(peer) + " found";
+      return Error{Errc::peer_failed, why + ". This rank was in " + call, 0, where};
+    }
+    case MemberState::left:
+      return Error{Errc::peer_failed, who(peer) + " left the communicator before " + call, 0, where};
+    case MemberState::running:
+      break;
+  }
+  return Error{Errc::peer_failed, who(peer) + " died during or before " + call, 0, where};
 }
 
 std::string Communicator::Impl::who(std::uint32_t peer) const {

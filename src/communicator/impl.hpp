@@ -101,6 +101,7 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   Error disagreement(std::uint64_t call, const CallIdentity& own, std::uint32_t peer, const CallIdentity& theirs) const;
   Error explain_mismatch(const Channel& channel, const Operation& operation) const;
   std::optional<Error> find_lost_peer(const Channel& channel, const Operation& operation);
+  Error blame(std::uint32_t peer, MemberState state, const Operation& operation);
   std::string who(std::uint32_t peer) const;
   std::string who(const Channel& channel, std::uint32_t member) const { return who(channel.context.member(member)); }
   std::string slowest(const Channel& channel, const Operation& operation) const;

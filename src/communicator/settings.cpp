@@ -18,6 +18,13 @@ ContextLayout main_layout(std::uint64_t share_bytes) {
   return layout;
 }
 
+PlanLimits limits_of(const ContextLayout& layout) {
+  PlanLimits limits;
+  limits.staging_bytes = layout.half_bytes;
+  limits.inline_bytes = layout.inline_lines * inline_payload;
+  return limits;
+}
+
 std::string choices_for_algorithm(const std::string& name) {
   if (name.empty()) return "";
   std::string choices;
@@ -39,11 +46,9 @@ Result<Config> settings() {
 Result<PlanningOptions> planning_options() {
   auto set = settings();
   if (!set) return set.error();
-  const ContextLayout layout = main_layout(first_share(set->staging_bytes));
   PlanningOptions options;
   options.algorithm = std::move(set->algorithm);
-  options.limits.staging_bytes = layout.half_bytes;
-  options.limits.inline_bytes = layout.inline_lines * inline_payload;
+  options.limits = limits_of(main_layout(first_share(set->staging_bytes)));
   return options;
 }
 

@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "plan/edit.hpp"
 #include "plan/shape.hpp"
 #include "rondo/plan.hpp"
 
@@ -15,14 +16,6 @@ using rondo::plan::Message;
 using rondo::plan::Shape;
 
 constexpr std::uint32_t never = rondo::plan::never;
-
-Step wait_step(const WaitFor& wait, std::uint32_t skew) {
-  Step step;
-  step.kind = StepKind::wait;
-  step.skew = skew;
-  step.wait = wait;
-  return step;
-}
 
 const LinkEnd* find(const std::map<LinkKey, LinkEnd>& ends, const LinkKey& key) {
   const auto at = ends.find(key);
@@ -63,13 +56,10 @@ class Lowering {
     const std::uint32_t skew = step.skew;
     steps_.push_back(std::move(step));
     if (shape_.trivial || !shape_.inserted[lane_][s]) return;
-    Step signal;
-    signal.kind = StepKind::signal;
-    signal.skew = skew;
-    steps_.push_back(std::move(signal));
+    steps_.push_back(plan::make_signal(skew));
   }
 
-  void wait(const WaitFor& wait, const Step& step) { steps_.push_back(wait_step(wait, step.skew)); }
+  void wait(const WaitFor& wait, const Step& step) { steps_.push_back(plan::make_wait(wait, step.skew)); }
 
   const Shape* shape_of_peer(std::uint32_t rank) const { return rank < header_.ranks ? &shapes_[rank] : nullptr; }
 
