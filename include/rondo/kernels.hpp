@@ -45,10 +45,14 @@ const char* cpu_kernel_target();
 struct StoreTraits {
   bool copies_beat_stores = false;         ///< onto lines that another core has read: a copy stores whole lines, plain stores fetch them first
   bool memory_beats_shared_cache = false;  ///< what outgrows a core's own caches is better written past the shared one too
+  bool lines_beat_short_copies = false;    ///< a few KiB for another core: stores of whole lines in rising order beat memcpy
 };
 StoreTraits cpu_stores();
 
 /// Copies `bytes`; with `streamed` the destination is written past the caches where that pays. Regions don't overlap.
 void cpu_copy(void* destination, const void* source, std::uint64_t bytes, bool streamed);
+
+/// Copies `bytes` to where another core reads them next. Regions don't overlap.
+void cpu_publish(void* destination, const void* source, std::uint64_t bytes);
 
 }  // namespace rondo

@@ -7,6 +7,7 @@ StoreTraits cpu_stores() {
 #if defined(__x86_64__)
   traits.copies_beat_stores = __builtin_cpu_is("amd") != 0;
   traits.memory_beats_shared_cache = __builtin_cpu_is("intel") != 0;
+  traits.lines_beat_short_copies = traits.memory_beats_shared_cache;
 #endif
   return traits;
 }

@@ -201,6 +201,7 @@ void BasicRun<digests>::move(const ExecStep& step, std::uint64_t piece) {
     for (std::uint32_t i = 1; i < total; ++i)
       if (std::byte* destination = address(operands[i], piece); destination != source) {
         if (bytes <= small_copy_limit) small_copy(destination, source, bytes);
+        else if (operands[i].kind == ExecOperand::slot) cpu_publish(destination, source, bytes);
         else cpu_copy(destination, source, bytes, streams_ && operands[i].streamed);
       }
     return;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/cache_hints.hpp"
 #include "executor/slot_layout.hpp"
 
 namespace rondo {
@@ -44,6 +45,7 @@ inline void small_copy(void* destination, const void* source, std::uint64_t byte
 
 /// Writes `bytes` into consecutive inline lines, each with its flag. No bytes: one line, the flag alone.
 inline void publish_lines(InlineLine* lines, const std::byte* source, std::uint64_t bytes, std::uint64_t flag) {
+  InlineLine* const first = lines;
   do {
     const std::uint64_t part = std::min<std::uint64_t>(bytes, inline_payload);
     small_copy(lines->payload, source, part);
@@ -53,6 +55,7 @@ inline void publish_lines(InlineLine* lines, const std::byte* source, std::uint6
     source += part;
     bytes -= part;
   } while (bytes != 0);
+  demote_lines(first, static_cast<std::size_t>(lines - first) * sizeof(InlineLine));
 }
 
 inline void unpack_lines(std::byte* destination, const InlineLine* lines, std::uint64_t bytes) {
