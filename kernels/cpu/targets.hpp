@@ -5,4 +5,11 @@
 // (their bf16 conversions flush denormals), and vectors of unknown size (SVE, RVV) can't be kept in arrays. Highway
 // orders its bits from best to least: "HWY_AVX3 - 1" are the x86 sets above AVX3, "HWY_NEON - 1" without x86's 15 bits
 // those above NEON.
-#define HWY_DISABLED_TARGETS ((HWY_AVX3 - 1) | HWY_SSSE3 | ((HWY_NEON - 1) & ~0x7FFFLL) | HWY_RVV)
+#define RONDO_NEVER_COMPILED ((HWY_AVX3 - 1) | HWY_SSSE3 | ((HWY_NEON - 1) & ~0x7FFFLL) | HWY_RVV)
+
+// A sanitizer takes minutes for each set, and sees the same loops in each: two are enough, the baseline and a wider one.
+#if defined(RONDO_SANITIZED)
+#define HWY_DISABLED_TARGETS (RONDO_NEVER_COMPILED | HWY_SSE4 | HWY_AVX3)
+#else
+#define HWY_DISABLED_TARGETS RONDO_NEVER_COMPILED
+#endif
