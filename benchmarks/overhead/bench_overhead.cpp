@@ -18,7 +18,8 @@ constexpr double near_below_ns = 120;
 constexpr double flipped = 1.4;  // a floor that changed by more spoils its round
 
 struct Options {
-  std::uint32_t rounds = 31;
+  std::uint32_t placements = 9;
+  std::uint32_t rounds = 5;
   std::uint32_t calls = 50'000;
   std::string json;
 };
@@ -45,27 +46,47 @@ nlohmann::json report(const char* state, const std::vector<Round>& rounds) {
           {"communicator_to_floor", to_json(spread_of(communicator))}, {"digest_ns", to_json(spread_of(digest))}};
 }
 
-rondo::Result<nlohmann::json> calls_report(const Options& options) {
+struct Measured {
+  std::vector<double> digest;
+  std::vector<Round> rounds;
+  std::vector<std::unique_ptr<Way>> kept;  ///< ways that were measured: their memory isn't given to the next ones
+};
+
+/// Every way in memory of its own, made anew: where its lines lie in a shared cache moves a call's time by half.
+rondo::Result<void> measure_placement(const Options& options, Measured& measured) {
   auto communicator = through_the_communicator();
   if (!communicator) return communicator.error();
   auto alone = interpreters();
   if (!alone) return alone.error();
-  const auto floor = hand_written();
+  auto floor = hand_written();
   auto digest = measure_difference(*alone->with_digest, *alone->without_digest, options.rounds, options.calls);
   if (!digest) return digest.error();
-  std::printf("one thread as both ranks\n");
-  print("the digest's instructions", spread_of(*digest), "ns");
   auto rounds = measure({floor.get(), communicator->get(), alone->with_digest.get(), alone->without_digest.get()}, options.rounds, options.calls);
   if (!rounds) return rounds.error();
+  measured.kept.push_back(std::move(floor));
+  measured.kept.push_back(std::move(*communicator));
+  measured.kept.push_back(std::move(alone->with_digest));
+  measured.kept.push_back(std::move(alone->without_digest));
+  measured.digest.insert(measured.digest.end(), digest->begin(), digest->end());
+  measured.rounds.insert(measured.rounds.end(), rounds->begin(), rounds->end());
+  return {};
+}
+
+rondo::Result<nlohmann::json> calls_report(const Options& options) {
+  Measured measured;
+  for (std::uint32_t placement = 0; placement < options.placements; ++placement)
+    if (auto done = measure_placement(options, measured); !done) return done.error();
+  std::printf("one thread as both ranks\n");
+  print("the digest's instructions", spread_of(measured.digest), "ns");
   std::vector<Round> near, far;
   std::size_t spoilt = 0;
-  for (const Round& round : *rounds) {
+  for (const Round& round : measured.rounds) {
     const double before = round.ns[0], after = round.floor_after_ns;
     if (before > flipped * after || after > flipped * before) ++spoilt;
     else (before < near_below_ns ? near : far).push_back(round);
   }
   nlohmann::json all = nlohmann::json::array();
-  all.push_back({{"state", "one thread as both ranks"}, {"digest_ns", to_json(spread_of(*digest))}});
+  all.push_back({{"state", "one thread as both ranks"}, {"digest_ns", to_json(spread_of(measured.digest))}});
   if (!near.empty()) all.push_back(report("near", near));
   if (!far.empty()) all.push_back(report("far", far));
   if (spoilt != 0) std::printf("%zu rounds left out: the cores moved\n", spoilt);
@@ -96,7 +117,8 @@ int fail(const rondo::Error& error) {
 int main(int argc, char** argv) {
   Options options;
   CLI::App app{"What going through a plan costs: tiny calls against hand-written ones, the digest, planning and compiling."};
-  app.add_option("--rounds", options.rounds, "rounds of alternating blocks")->check(CLI::Range(1, 100'000))->capture_default_str();
+  app.add_option("--placements", options.placements, "times that all memory is allocated anew")->check(CLI::Range(1, 1000))->capture_default_str();
+  app.add_option("--rounds", options.rounds, "rounds of alternating blocks in each placement")->check(CLI::Range(1, 100'000))->capture_default_str();
   app.add_option("--calls", options.calls, "calls in a block")->check(CLI::Range(1, 100'000'000))->capture_default_str();
   app.add_option("--json", options.json, "write the figures to this file");
   try {
