@@ -20,7 +20,7 @@ std::pair<PlanHeader, std::vector<Program>> good() {
     Step wide = copy({Buffer::input, self, 1, 2}, {{Buffer::output, self, 1, 2}, {Buffer::scratch, self, 0, 2}});
     programs[r].lanes.resize(2);
     programs[r].lanes[0].steps = {wide, signal(), copy(input(0), {link(q)}), wait(q, 1, 1, 2, 1)};
-    programs[r].lanes[1].steps = {after(signal(), 0, 2), reduce({link(q), input(0)}, {output(0)}, true), wait(q, 0, 0),
+    programs[r].lanes[1].steps = {after(signal(), 0, 2), combine({link(q), input(0)}, {output(0)}, true), wait(q, 0, 0),
                                   copy(scratch(1, q), {output(3), scratch(2, q)}), signal()};
   }
   return {made, programs};
@@ -158,7 +158,7 @@ TEST_CASE("steps have as many operands as their kind, of equal length") {
 TEST_CASE("input is never written, and destinations overlap sources only exactly") {
   CHECK(has(bad_step(3, [](Step& s) { s.destinations[0] = input(0); }), "input is a destination"));
   const auto move = [](std::vector<Operand> from, std::vector<Operand> to) {
-    return bad_step(3, [&](Step& s) { s = from.size() == 1 ? copy(from[0], to) : reduce(from, to); });
+    return bad_step(3, [&](Step& s) { s = from.size() == 1 ? copy(from[0], to) : combine(from, to); });
   };
   const auto out = [](std::uint32_t first) { return Operand{Buffer::output, self, first, 2}; };
   const auto in = [](std::uint32_t first) { return Operand{Buffer::input, self, first, 2}; };
@@ -214,7 +214,7 @@ TEST_CASE("inlined plans have no links, skew, lane order, puts or second writes"
     return form_problem(Plan(h, {zero, one}));
   };
   CHECK(inlined({copy(input(0), {scratch(0)}), signal(), wait(0, 0, 0),
-                 reduce({input(0), scratch(0, 0)}, {output(0)}, true)}) == "");
+                 combine({input(0), scratch(0, 0)}, {output(0)}, true)}) == "");
   CHECK(has(inlined({copy(input(0), {link(0)})}), "a link in an inlined plan"));
   CHECK(has(inlined({copy(input(0), {output(0)}, 1)}), "skew in an inlined plan"));
   CHECK(has(inlined({copy(input(0), {scratch(0, 0)})}), "writes scratch of rank 0"));

@@ -81,7 +81,7 @@ TEST_CASE("in a plan for in place alone, an output read before it is written is 
 TEST_CASE("a step that touches a shadow in part takes all its chunks along") {
   Plan plan = read_peers(2, 3);
   std::vector<Program> programs = table(plan);
-  Step whole = reduce({input(0), input(0)}, {output(0)});
+  Step whole = combine({input(0), input(0)}, {output(0)});
   for (auto* operands : {&whole.sources, &whole.destinations})
     for (Operand& operand : *operands) operand.count = 3;
   programs[0].lanes[0].steps = {whole, signal(), wait(1, 0, 0)};

@@ -5,60 +5,9 @@
 #include <vector>
 
 #include "rondo/plan.hpp"
+#include "support/plan_steps.hpp"
 
 namespace rondo::test {
-
-inline Operand input(std::uint32_t index, std::uint32_t rank = self) {
-  return {Buffer::input, rank, index, 1};
-}
-inline Operand output(std::uint32_t index, std::uint32_t rank = self) {
-  return {Buffer::output, rank, index, 1};
-}
-inline Operand scratch(std::uint32_t index, std::uint32_t rank = self) {
-  return {Buffer::scratch, rank, index, 1};
-}
-inline Operand link(std::uint32_t peer, std::uint32_t channel = 0) {
-  return {Buffer::link, peer, channel, 1};
-}
-
-inline Step copy(Operand from, std::vector<Operand> to, std::uint32_t skew = 0) {
-  Step step;
-  step.sources = {from};
-  step.destinations = std::move(to);
-  step.skew = skew;
-  return step;
-}
-
-inline Step reduce(std::vector<Operand> from, std::vector<Operand> to, bool finish = false, std::uint32_t skew = 0) {
-  Step step;
-  step.kind = StepKind::reduce;
-  step.sources = std::move(from);
-  step.destinations = std::move(to);
-  step.finish = finish;
-  step.skew = skew;
-  return step;
-}
-
-inline Step signal(std::uint32_t skew = 0) {
-  Step step;
-  step.kind = StepKind::signal;
-  step.skew = skew;
-  return step;
-}
-
-inline Step wait(std::uint32_t rank, std::uint32_t lane, std::uint32_t number, std::uint32_t lag = 0,
-                 std::uint32_t skew = 0) {
-  Step step;
-  step.kind = StepKind::wait;
-  step.wait = {rank, lane, number, lag};
-  step.skew = skew;
-  return step;
-}
-
-inline Step after(Step step, std::uint32_t lane, std::uint32_t number) {
-  step.after.push_back({lane, number});
-  return step;
-}
 
 inline PlanHeader header(std::uint32_t ranks, std::uint32_t chunks, std::uint32_t depth = 2) {
   PlanHeader made;
@@ -80,7 +29,7 @@ inline Lane ring_lane(std::uint32_t p, std::uint32_t rank, std::uint32_t first, 
     const std::uint32_t c = first + (rank + p - s) % p;
     std::vector<Operand> to{link(next, channel)};
     if (s == p - 1) to.insert(to.begin(), output(c));
-    lane.steps.push_back(reduce({link(previous, channel), input(c)}, to, s == p - 1, skew_each * s));
+    lane.steps.push_back(combine({link(previous, channel), input(c)}, to, s == p - 1, skew_each * s));
   }
   for (std::uint32_t s = 0; s + 1 < p; ++s) {
     std::vector<Operand> to{output(first + (rank + p - s) % p)};
@@ -106,7 +55,7 @@ inline Plan read_peers(std::uint32_t p, std::uint32_t chunks = 1) {
     for (std::uint32_t c = 0; c < chunks; ++c) {
       std::vector<Operand> sources;
       for (std::uint32_t q = 0; q < p; ++q) sources.push_back(input(c, q == rank ? self : q));
-      lane.steps.push_back(reduce(sources, {output(c)}, true));
+      lane.steps.push_back(combine(sources, {output(c)}, true));
     }
     lane.steps.push_back(signal());
     for (std::uint32_t q = 0; q < p; ++q)
@@ -129,7 +78,7 @@ inline Plan two_shot_puts(std::uint32_t p) {
       destinations.push_back(output(rank, q == rank ? self : q));
     }
     Lane lane;
-    lane.steps.push_back(reduce(sources, destinations, true));
+    lane.steps.push_back(combine(sources, destinations, true));
     lane.steps.push_back(signal());
     for (std::uint32_t q = 0; q < p; ++q)
       if (q != rank) lane.steps.push_back(wait(q, 0, 0));
@@ -152,7 +101,7 @@ inline Plan one_shot_without_credits(std::uint32_t p) {
       if (q != rank) lane.steps.push_back(wait(q, 0, 0));
       sources.push_back(scratch(0, q == rank ? self : q));
     }
-    lane.steps.push_back(reduce(sources, {output(0)}, true));
+    lane.steps.push_back(combine(sources, {output(0)}, true));
     programs[rank].lanes.push_back(std::move(lane));
   }
   PlanHeader made = header(p, 1, 1);

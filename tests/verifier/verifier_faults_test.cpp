@@ -37,9 +37,9 @@ TEST_CASE("a write whose credit comes a slot too late is a race at a later piece
 TEST_CASE("every reader of a slot has to be waited for, whichever came last") {
   for (const std::uint32_t forgotten : {0u, 1u, 2u}) {
     Draft made = draft(Collective::broadcast, 4, 1, 1, 2);
-    made.steps(0) = {wait(1, 0, 2), wait(2, 0, 2), wait(3, 0, 2), copy(in(0), {scratch(0), out(0)}), signal()};
+    made.steps(0) = {wait(1, 0, 0, 2), wait(2, 0, 0, 2), wait(3, 0, 0, 2), copy(input(0), {scratch(0), output(0)}), signal()};
     for (std::uint32_t rank = 1; rank < 4; ++rank)
-      made.steps(rank) = {wait(0, 0), copy(scratch(0, 0), {out(0)}), signal()};
+      made.steps(rank) = {wait(0, 0, 0), copy(scratch(0, 0), {output(0)}), signal()};
     CHECK(made.proof().proved());
     made.erase(0, forgotten);
     const Proof proof = made.proof();
@@ -53,8 +53,8 @@ TEST_CASE("a link's bounded room orders no accesses, for what runs may give it m
   // If the link held exactly four messages, rank 0 would write a slot anew only after rank 1 had read it. Lowered, the
   // link holds eight.
   Draft made = draft(Collective::broadcast, 2, 1, 1, 4);
-  made.steps(0) = {copy(in(0), {link(1)}), copy(in(0), {scratch(0)}), copy(in(0), {out(0), link(1)})};
-  made.steps(1) = {copy(link(0), {scratch(0)}), copy(link(0), {scratch(0)}), copy(scratch(0, 0), {out(0)})};
+  made.steps(0) = {copy(input(0), {link(1)}), copy(input(0), {scratch(0)}), copy(input(0), {output(0), link(1)})};
+  made.steps(1) = {copy(link(0), {scratch(0)}), copy(link(0), {scratch(0)}), copy(scratch(0, 0), {output(0)})};
   for (const Plan& plan : {made.plan(), lower(made.plan())}) {
     const Proof proof = verify(plan);
     INFO(text(proof));
@@ -63,11 +63,11 @@ TEST_CASE("a link's bounded room orders no accesses, for what runs may give it m
     CHECK(proof.violations[0].message.find("scratch") != std::string::npos);
   }
   // What the slots' tenants order holds in both: one message a piece, taken after the slot's last read.
-  made.steps(0) = {copy(in(0), {scratch(0), out(0), link(1)})};
-  made.steps(1) = {copy(link(0), {scratch(0)}), copy(scratch(0, 0), {out(0)})};
+  made.steps(0) = {copy(input(0), {scratch(0), output(0), link(1)})};
+  made.steps(1) = {copy(link(0), {scratch(0)}), copy(scratch(0, 0), {output(0)})};
   for (const Plan& plan : {made.plan(), lower(made.plan())}) CHECK(!verify(plan).proved());  // reads after it took it
-  made.steps(0) = {copy(in(0), {link(1)}), copy(in(0), {scratch(0), out(0), link(1, 1)})};
-  made.steps(1) = {copy(link(0, 1), {scratch(0)}), copy(scratch(0, 0), {out(0)}), copy(link(0), {scratch(0)})};
+  made.steps(0) = {copy(input(0), {link(1)}), copy(input(0), {scratch(0), output(0), link(1, 1)})};
+  made.steps(1) = {copy(link(0, 1), {scratch(0)}), copy(scratch(0, 0), {output(0)}), copy(link(0), {scratch(0)})};
   for (const Plan& plan : {made.plan(), lower(made.plan())}) {
     const Proof proof = verify(plan);
     INFO(text(proof));
@@ -78,10 +78,10 @@ TEST_CASE("a link's bounded room orders no accesses, for what runs may give it m
 TEST_CASE("where a slot's next tenant comes first, the one after it is looked at too") {
   Draft broken = draft(Collective::all_gather, 1, 1, 1, 1);
   broken.programs[0].lanes.resize(2);
-  broken.steps(0, 0) = {copy(in(0), {scratch(0)}), signal(), copy(in(0), {out(0)})};
+  broken.steps(0, 0) = {copy(input(0), {scratch(0)}), signal(), copy(input(0), {output(0)})};
   // Writes the slot for piece i after lane 0 wrote it for piece i + 1, but maybe not before it writes it for piece i
   // + 2.
-  broken.steps(0, 1) = {wait(0, 0), copy(in(0), {scratch(0)}, 1)};
+  broken.steps(0, 1) = {wait(0, 0, 0), copy(input(0), {scratch(0)}, 1)};
   broken.header.in_place = false;
   check_fault(broken, Fault::race, 0, 1, 1);
 }
@@ -99,8 +99,8 @@ TEST_CASE("one slot less than the credits count on is a race") {
 
 TEST_CASE("a slot that its own lane overwrites before it reads is a wrong value") {
   Draft broken = draft(Collective::broadcast, 2, 1, 1, 1);
-  broken.steps(0) = {copy(in(0), {scratch(0), link(1)}), copy(scratch(0), {out(0)}, 1)};
-  broken.steps(1) = {copy(link(0), {out(0)})};
+  broken.steps(0) = {copy(input(0), {scratch(0), link(1)}), copy(scratch(0), {output(0)}, 1)};
+  broken.steps(1) = {copy(link(0), {output(0)})};
   check_fault(broken, Fault::wrong_value, 0, 0, 1);
   broken.header.depth = 2;
   CHECK(broken.proof().proved());
@@ -116,7 +116,7 @@ TEST_CASE("a chunk that nobody wrote is named with its reader") {
 
 TEST_CASE("a contribution that enters twice is named with the step where it does") {
   Draft broken = ring(3);
-  broken.step(1, 2) = combine({link(0), in(2), in(2)}, {out(2), link(2)}, true);
+  broken.step(1, 2) = combine({link(0), input(2), input(2)}, {output(2), link(2)}, true);
   check_fault(broken, Fault::double_contribution, 1, 0, 2);
   Draft many = ring(80);  // more ranks than bits in a word
   many.step(7, 40).sources.push_back(many.step(7, 40).sources[1]);
@@ -181,18 +181,18 @@ TEST_CASE("a message without its receive, and one of another size, are found") {
   dropped.steps(5).clear();
   check_fault(dropped, Fault::unmatched_message, 2, 0, 0);
   Draft extra = broadcast_tree(3);
-  extra.steps(1).push_back(copy(link(0), {out(0)}));
+  extra.steps(1).push_back(copy(link(0), {output(0)}));
   check_fault(extra, Fault::unmatched_message, 1, 0, 1);
   Draft wide = draft(Collective::broadcast, 2, 2, 0, 2);
   wide.steps(0) = {copy({Buffer::input, self, 0, 2}, {{Buffer::output, self, 0, 2}, {Buffer::link, 1, 0, 2}})};
-  wide.steps(1) = {copy(link(0), {out(0)})};
+  wide.steps(1) = {copy(link(0), {output(0)})};
   check_fault(wide, Fault::unmatched_message, 1, 0, 0);
 }
 
 TEST_CASE("messages that pass one another because of their skews are found") {
   Draft broken = draft(Collective::broadcast, 2, 2, 0, 8);
-  broken.steps(0) = {copy(in(0), {out(0), link(1)}), copy(in(1), {out(1), link(1)})};
-  broken.steps(1) = {copy(link(0), {out(0)}), copy(link(0), {out(1)}, 2)};
+  broken.steps(0) = {copy(input(0), {output(0), link(1)}), copy(input(1), {output(1), link(1)})};
+  broken.steps(1) = {copy(link(0), {output(0)}), copy(link(0), {output(1)}, 2)};
   check_fault(broken, Fault::unmatched_message, 1, 0, 0);
 }
 
@@ -210,10 +210,10 @@ TEST_CASE("links too shallow for the plan deadlock, and the least depth that hel
   Draft deep = draft(Collective::all_reduce, 2, 3, 0, 3);
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
     const std::uint32_t peer = 1 - rank;
-    for (std::uint32_t c = 0; c < 3; ++c) deep.steps(rank).push_back(copy(in(c), {link(peer)}));
+    for (std::uint32_t c = 0; c < 3; ++c) deep.steps(rank).push_back(copy(input(c), {link(peer)}));
     for (std::uint32_t c = 0; c < 3; ++c) {
-      std::vector<Operand> sources{in(c), link(peer)};
-      deep.steps(rank).push_back(combine(sources, {out(c)}, true));
+      std::vector<Operand> sources{input(c), link(peer)};
+      deep.steps(rank).push_back(combine(sources, {output(c)}, true));
     }
   }
   const Proof right = deep.proof();
@@ -229,15 +229,15 @@ TEST_CASE("links too shallow for the plan deadlock, and the least depth that hel
 TEST_CASE("a circle of waits that closes only over several pieces is found") {
   Draft broken = one_shot();
   // Rank 0 waits for what rank 1 does a turn later, which waits for what rank 0 does a turn later.
-  broken.steps(0) = {wait(1, 0), signal(1)};
-  broken.steps(1) = {wait(0, 0), signal(1)};
+  broken.steps(0) = {wait(1, 0, 0), signal(1)};
+  broken.steps(1) = {wait(0, 0, 0), signal(1)};
   const Proof proof = broken.proof();
   INFO(text(proof));
   REQUIRE(proof.violations.size() == 1);
   CHECK(proof.violations[0].fault == Fault::deadlock);
   // Waiting one piece back breaks the circle at piece 0, but not for what comes later.
-  broken.steps(0) = {wait(1, 0, 1), signal(2)};
-  broken.steps(1) = {wait(0, 0, 1), signal(2)};
+  broken.steps(0) = {wait(1, 0, 0, 1), signal(2)};
+  broken.steps(1) = {wait(0, 0, 0, 1), signal(2)};
   CHECK(broken.proof().violations[0].fault == Fault::deadlock);
 }
 
@@ -245,13 +245,13 @@ TEST_CASE("in place, an input that is read after it was overwritten is found, ou
   Draft broken = draft(Collective::all_reduce, 2, 1, 0, 2);
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
     const std::uint32_t peer = 1 - rank;
-    broken.steps(rank) = {copy(in(0), {link(peer)}), copy(link(peer), {out(0)}),
-                          combine({in(0), out(0)}, {out(0)}, true)};
+    broken.steps(rank) = {copy(input(0), {link(peer)}), copy(link(peer), {output(0)}),
+                          combine({input(0), output(0)}, {output(0)}, true)};
   }
   broken.header.in_place = false;
   CHECK(broken.proof().proved());
   broken.header.in_place = true;
-  for (Program& program : broken.programs) program.lanes[0].steps[2].destinations = {out(0)};
+  for (Program& program : broken.programs) program.lanes[0].steps[2].destinations = {output(0)};
   const Proof proof = broken.proof();
   INFO(text(proof));
   CHECK(!proof.proved());
@@ -261,9 +261,9 @@ TEST_CASE("in place, a contribution read after its place holds something else is
   Draft broken = ring(3);
   broken.header.scratch_chunks = 1;
   // Keeps a partial result in the output, then reads the input there once more for the next rank.
-  broken.step(1, 1) = combine({link(0), in(0)}, {out(0), scratch(0)}, false);
-  broken.steps(1).insert(broken.steps(1).begin() + 2, combine({in(0), scratch(0)}, {scratch(0)}, false));
-  broken.steps(1).insert(broken.steps(1).begin() + 3, copy(in(0), {link(2)}));
+  broken.step(1, 1) = combine({link(0), input(0)}, {output(0), scratch(0)}, false);
+  broken.steps(1).insert(broken.steps(1).begin() + 2, combine({input(0), scratch(0)}, {scratch(0)}, false));
+  broken.steps(1).insert(broken.steps(1).begin() + 3, copy(input(0), {link(2)}));
   const Proof proof = broken.proof();
   INFO(text(proof));
   bool found = false;
@@ -312,6 +312,6 @@ TEST_CASE("lanes of one rank that nothing orders race") {
 
 TEST_CASE("reducing where nothing is to be combined is a wrong value") {
   Draft broken = all_gather_in_place(2);
-  broken.step(0, 1) = combine({link(1), in(0)}, {out(1)}, false);
+  broken.step(0, 1) = combine({link(1), input(0)}, {output(1)}, false);
   check_fault(broken, Fault::wrong_value, 0, 0, 1);
 }

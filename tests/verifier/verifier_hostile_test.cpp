@@ -21,9 +21,9 @@ TEST_CASE("a plan without programs is refused") {
 
 TEST_CASE("a plan too large to prove is refused, not tried") {
   Draft large = draft(Collective::broadcast, 2, 1, 1u << 24, 1u << 16);
-  large.steps(0) = {copy(in(0), {out(0), link(1)}),
+  large.steps(0) = {copy(input(0), {output(0), link(1)}),
                     copy({Buffer::scratch, self, 0, 1u << 23}, {{Buffer::scratch, self, 1u << 23, 1u << 23}})};
-  large.steps(1) = {copy(link(0), {out(0)})};
+  large.steps(1) = {copy(link(0), {output(0)})};
   const Proof proof = large.proof();
   INFO(text(proof));
   REQUIRE(proof.violations.size() == 1);

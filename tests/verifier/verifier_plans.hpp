@@ -7,35 +7,11 @@
 
 #include "rondo/plan.hpp"
 #include "rondo/verifier.hpp"
+#include "support/plan_steps.hpp"
 
 namespace rondo::verifier_test {
 
-inline Operand in(std::uint32_t index, std::uint32_t rank = self) {
-  return {Buffer::input, rank, index, 1};
-}
-inline Operand out(std::uint32_t index, std::uint32_t rank = self) {
-  return {Buffer::output, rank, index, 1};
-}
-inline Operand scratch(std::uint32_t index, std::uint32_t rank = self) {
-  return {Buffer::scratch, rank, index, 1};
-}
-inline Operand link(std::uint32_t peer, std::uint32_t channel = 0) {
-  return {Buffer::link, peer, channel, 1};
-}
-
-inline Step copy(Operand from, std::vector<Operand> to, std::uint32_t skew = 0) {
-  return {StepKind::copy, false, skew, {}, {from}, std::move(to), {}};
-}
-inline Step combine(std::vector<Operand> from, std::vector<Operand> to, bool finish, std::uint32_t skew = 0) {
-  return {StepKind::reduce, finish, skew, {}, std::move(from), std::move(to), {}};
-}
-inline Step signal(std::uint32_t skew = 0) {
-  return {StepKind::signal, false, skew, {}, {}, {}, {}};
-}
-inline Step wait(std::uint32_t rank, std::uint32_t number, std::uint32_t lag = 0, std::uint32_t skew = 0,
-                 std::uint32_t lane = 0) {
-  return {StepKind::wait, false, skew, {rank, lane, number, lag}, {}, {}, {}};
-}
+using namespace rondo::test;
 
 /// A plan as a value that tests can change: the header and a table.
 struct Draft {
@@ -70,10 +46,10 @@ inline Draft one_shot() {
   Draft made = draft(Collective::all_reduce, 2, 1, 1, 2);
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
     const std::uint32_t peer = 1 - rank;
-    std::vector<Operand> sources{in(0), scratch(0, peer)};
+    std::vector<Operand> sources{input(0), scratch(0, peer)};
     if (rank == 1) std::swap(sources[0], sources[1]);
-    made.steps(rank) = {wait(peer, 1, 2), copy(in(0), {scratch(0)}),        signal(),
-                        wait(peer, 0),    combine(sources, {out(0)}, true), signal()};
+    made.steps(rank) = {wait(peer, 0, 1, 2), copy(input(0), {scratch(0)}),        signal(),
+                        wait(peer, 0, 0),    combine(sources, {output(0)}, true), signal()};
   }
   return made;
 }
@@ -82,8 +58,8 @@ inline Draft one_shot() {
 /// copy, 2 signal.
 inline Draft staged_broadcast() {
   Draft made = draft(Collective::broadcast, 2, 1, 1, 2);
-  made.steps(0) = {wait(1, 0, 2), copy(in(0), {scratch(0)}), signal(), copy(in(0), {out(0)})};
-  made.steps(1) = {wait(0, 0), copy(scratch(0, 0), {out(0)}), signal()};
+  made.steps(0) = {wait(1, 0, 0, 2), copy(input(0), {scratch(0)}), signal(), copy(input(0), {output(0)})};
+  made.steps(1) = {wait(0, 0, 0), copy(scratch(0, 0), {output(0)}), signal()};
   return made;
 }
 
@@ -94,16 +70,16 @@ inline Draft two_shot() {
   Draft made = draft(Collective::all_reduce, 2, 2, 2, 3);
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
     const std::uint32_t peer = 1 - rank;
-    std::vector<Operand> sources{in(rank), scratch(rank, peer)};
+    std::vector<Operand> sources{input(rank), scratch(rank, peer)};
     if (rank == 1) std::swap(sources[0], sources[1]);
-    made.steps(rank) = {wait(peer, 2, 3),
-                        copy(in(peer), {scratch(peer)}),
+    made.steps(rank) = {wait(peer, 0, 2, 3),
+                        copy(input(peer), {scratch(peer)}),
                         signal(),
-                        wait(peer, 0, 0, 1),
-                        combine(sources, {out(rank), scratch(rank)}, true, 1),
+                        wait(peer, 0, 0, 0, 1),
+                        combine(sources, {output(rank), scratch(rank)}, true, 1),
                         signal(1),
-                        wait(peer, 1, 0, 2),
-                        copy(scratch(peer, peer), {out(peer)}, 2),
+                        wait(peer, 0, 1, 0, 2),
+                        copy(scratch(peer, peer), {output(peer)}, 2),
                         signal(2)};
   }
   return made;
@@ -116,15 +92,15 @@ inline Draft ring(std::uint32_t p, std::uint32_t depth = 2) {
     const std::uint32_t next = (rank + 1) % p;
     const std::uint32_t previous = (rank + p - 1) % p;
     std::vector<Step>& steps = made.steps(rank);
-    steps.push_back(copy(in(rank), {link(next)}));
+    steps.push_back(copy(input(rank), {link(next)}));
     for (std::uint32_t s = 1; s < p; ++s) {
       const std::uint32_t c = (rank + p - s) % p;
       std::vector<Operand> to{link(next)};
-      if (s == p - 1) to.insert(to.begin(), out(c));
-      steps.push_back(combine({link(previous), in(c)}, to, s == p - 1));
+      if (s == p - 1) to.insert(to.begin(), output(c));
+      steps.push_back(combine({link(previous), input(c)}, to, s == p - 1));
     }
     for (std::uint32_t s = 0; s + 1 < p; ++s) {
-      std::vector<Operand> to{out((rank + p - s) % p)};
+      std::vector<Operand> to{output((rank + p - s) % p)};
       if (s + 2 < p) to.push_back(link(next));
       steps.push_back(copy(link(previous), to));
     }
@@ -136,9 +112,9 @@ inline Draft ring(std::uint32_t p, std::uint32_t depth = 2) {
 inline Draft broadcast_tree(std::uint32_t p) {
   Draft made = draft(Collective::broadcast, p, 1, 0, 2);
   for (std::uint32_t rank = 0; rank < p; ++rank) {
-    std::vector<Operand> to{out(0)};
+    std::vector<Operand> to{output(0)};
     for (std::uint32_t child = 2 * rank + 1; child <= 2 * rank + 2 && child < p; ++child) to.push_back(link(child));
-    made.steps(rank) = {copy(rank == 0 ? in(0) : link((rank - 1) / 2), to)};
+    made.steps(rank) = {copy(rank == 0 ? input(0) : link((rank - 1) / 2), to)};
   }
   return made;
 }
@@ -151,9 +127,9 @@ inline Draft all_gather_in_place(std::uint32_t p) {
   for (std::uint32_t rank = 0; rank < p; ++rank) {
     const std::uint32_t next = (rank + 1) % p;
     const std::uint32_t previous = (rank + p - 1) % p;
-    made.steps(rank).push_back(copy(in(0), {link(next)}));
+    made.steps(rank).push_back(copy(input(0), {link(next)}));
     for (std::uint32_t s = 1; s < p; ++s) {
-      std::vector<Operand> to{out((rank + p - s) % p)};
+      std::vector<Operand> to{output((rank + p - s) % p)};
       if (s + 1 < p) to.push_back(link(next));
       made.steps(rank).push_back(copy(link(previous), to));
     }
@@ -168,7 +144,7 @@ inline Draft barrier(std::uint32_t p) {
     std::uint32_t round = 0;
     for (std::uint32_t distance = 1; distance < p; distance *= 2, ++round) {
       made.steps(rank).push_back(signal());
-      made.steps(rank).push_back(wait((rank + p - distance) % p, round));
+      made.steps(rank).push_back(wait((rank + p - distance) % p, 0, round));
     }
   }
   return made;
@@ -181,8 +157,8 @@ inline Draft direct() {
   made.header.in_place = false;
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
     const std::uint32_t peer = 1 - rank;
-    made.steps(rank) = {signal(), wait(peer, 0), combine({in(0), in(0, peer)}, {out(0)}, true), signal(),
-                        wait(peer, 1)};
+    made.steps(rank) = {signal(), wait(peer, 0, 0), combine({input(0), input(0, peer)}, {output(0)}, true), signal(),
+                        wait(peer, 0, 1)};
   }
   return made;
 }
@@ -194,7 +170,7 @@ inline Draft two_lanes() {
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
     made.programs[rank].lanes.resize(2);
     made.steps(rank, 0) = {copy(link(1 - rank), {scratch(0)})};
-    made.steps(rank, 1) = {copy(in(0), {link(1 - rank)}), combine({in(0), scratch(0)}, {out(0)}, true)};
+    made.steps(rank, 1) = {copy(input(0), {link(1 - rank)}), combine({input(0), scratch(0)}, {output(0)}, true)};
     made.step(rank, 1, 1).after.push_back({0, 0});
     made.step(rank, 0, 0).after.push_back({1, 0});
   }

@@ -71,7 +71,7 @@ TEST_CASE("the verifier proves lanes that are ordered by after") {
 
 TEST_CASE("one rank alone copies, and its copy finishes") {
   Draft alone = draft(Collective::all_reduce, 1, 1, 0, 1);
-  alone.steps(0) = {copy(in(0), {out(0)})};
+  alone.steps(0) = {copy(input(0), {output(0)})};
   check_proved(alone);
   alone.steps(0).clear();
   CHECK(first_is(alone.proof(), Fault::postcondition, 0, -1, -1));
@@ -86,8 +86,8 @@ TEST_CASE("reductions of reductions need one finish on each way") {
 
 TEST_CASE("what goes wrong and reaches no output is harmless") {
   Draft junk = draft(Collective::broadcast, 2, 1, 2, 2);
-  junk.steps(0) = {copy(scratch(0), {scratch(1)}), copy(in(0), {out(0), link(1)})};
-  junk.steps(1) = {copy(link(0), {out(0)})};
+  junk.steps(0) = {copy(scratch(0), {scratch(1)}), copy(input(0), {output(0), link(1)})};
+  junk.steps(1) = {copy(link(0), {output(0)})};
   check_proved(junk);
 }
 
