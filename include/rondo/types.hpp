@@ -48,7 +48,9 @@ Result<Collective> parse_collective(std::string_view text);
 bool is_defined(ReduceOp op, DataType type);
 
 /// True for the collectives that combine values (all_reduce, reduce, reduce_scatter).
-bool is_reduction(Collective collective);
+inline bool is_reduction(Collective collective) {
+  return collective == Collective::all_reduce || collective == Collective::reduce || collective == Collective::reduce_scatter;
+}
 
 /// How many equal blocks a rank's input (output) buffer has: all_gather reads 1 and writes `ranks`, and so on.
 struct BlockCounts {

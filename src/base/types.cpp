@@ -75,10 +75,6 @@ bool is_defined(ReduceOp op, DataType type) {
   return !(bits && floating);
 }
 
-bool is_reduction(Collective collective) {
-  return collective == Collective::all_reduce || collective == Collective::reduce || collective == Collective::reduce_scatter;
-}
-
 BlockCounts block_counts(Collective collective, std::uint32_t ranks) {
   switch (collective) {
     case Collective::reduce_scatter: return {ranks, 1};

@@ -57,10 +57,15 @@ Result<void> Communicator::Impl::run_channel(Channel& channel, const Task& task)
   operation.prepared = channel.cache.repeated(task.key);
   const bool repeats = operation.prepared != nullptr && channel.queue.empty() && operation.prepared->rule.accepts(task.binding.input, task.binding.output) &&
                        !broken_.load(std::memory_order_relaxed);
-  if (repeats) [[likely]] return run_prepared(channel, operation);
+  if (!repeats) [[unlikely]] return run_first(channel, operation);
+  return run_prepared(channel, operation);
+}
+
+/// A call that doesn't repeat the last one. Needs the token, gives it back.
+Result<void> Communicator::Impl::run_first(Channel& channel, Operation& operation) {
   if (!channel.queue.empty()) {  // started calls come first
     auto started = std::make_shared<Operation>();
-    started->task = task;
+    started->task = operation.task;
     enqueue(channel, started);
     token_.release();
     return wait(Work::State{nullptr, {started}, std::nullopt}, 0);
@@ -73,19 +78,16 @@ Result<void> Communicator::Impl::run_channel(Channel& channel, const Task& task)
 }
 
 /// Needs the token, gives it back.
-Result<void> Communicator::Impl::run_prepared(Channel& channel, Operation& operation) {
+inline Result<void> Communicator::Impl::run_prepared(Channel& channel, Operation& operation) {
   operation.started_ns = 0;
   begin(channel, operation);
-  if (operation.run.advance(policy_.spins) == Progress::done) [[likely]] {
-    recorder_.at(operation.record_index).state = FlightRecorder::State::done;
-    token_.release();
-    return {};
-  }
-  Result<void> result = finish_slowly(channel, operation);
+  if (operation.run.advance(policy_.spins) != Progress::done) [[unlikely]] return finish_slowly(channel, operation);
+  recorder_.at(operation.record_index).state = FlightRecorder::State::done;
   token_.release();
-  return result;
+  return {};
 }
 
+/// Needs the token, gives it back.
 Result<void> Communicator::Impl::finish_slowly(Channel& channel, Operation& operation) {
   for (std::uint32_t turn = 1;; ++turn) {
     // Where ranks share processors the others come first; clock and causes can wait for a few turns.
@@ -97,6 +99,7 @@ Result<void> Communicator::Impl::finish_slowly(Channel& channel, Operation& oper
     if (auto error = look_around(channel, operation, progress)) {
       fail(*error);
       record_end(operation, FlightRecorder::State::failed);
+      token_.release();
       return broken_error();
     }
     const std::int64_t waited = now_ns() - operation.started_ns;
@@ -111,6 +114,7 @@ Result<void> Communicator::Impl::finish_slowly(Channel& channel, Operation& oper
     }
   }
   record_end(operation, FlightRecorder::State::done);
+  token_.release();
   return {};
 }
 

@@ -72,6 +72,7 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
  private:
   // engine.cpp; all but run_channel need the token
   Result<void> run_channel(Channel& channel, const Task& task);
+  Result<void> run_first(Channel& channel, Operation& operation);
   Result<void> run_prepared(Channel& channel, Operation& operation);
   Result<void> finish_slowly(Channel& channel, Operation& operation);
   std::optional<Error> prepare(Channel& channel, Operation& operation);

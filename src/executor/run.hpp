@@ -70,6 +70,8 @@ class BasicRun {
   std::uint32_t channel_of(const ExecOperand& link) const;
   Progress link_move(const ExecStep& step, std::uint64_t piece);
   Progress poll_line(std::uint32_t rank, const InlineLine& line, std::uint32_t spins);
+  /// A user buffer's address in a call of one piece.
+  std::byte* user_address(const ExecOperand& operand) const { return bases_[operand.base] + operand.offset; }
   std::byte* address(const ExecOperand& operand, std::uint64_t piece) const;
   void combine_and_copy(const ExecStep& step, void** pointers, std::uint64_t bytes, std::uint64_t streamed);
   void combine(const ExecStep& step, const void* const* sources, void* const* destinations, std::uint32_t destination_count,

@@ -14,7 +14,7 @@ Progress BasicRun<digests>::inline_publish(const ExecStep& step) {
   const Executable& exec = *executable_;
   const ExecOperand* operands = &exec.operands[step.first_operand];
   InlineLine* lines = context_->inline_lines(context_->rank(), parity_, static_cast<std::uint32_t>(operands[1].offset));
-  publish_lines(lines, address(operands[0], 0), step.chunk_bytes, flag());
+  publish_lines(lines, user_address(operands[0]), step.chunk_bytes, flag());
   return Progress::done;
 }
 
@@ -42,7 +42,7 @@ Progress BasicRun<digests>::inline_gather(const ExecStep& step, std::uint32_t sp
   void** pointers = buffer.get(step.sources);
   for (std::uint32_t i = 0; i < step.sources; ++i) {
     if (operands[i].kind != ExecOperand::inline_line) {
-      pointers[i] = address(operands[i], 0);
+      pointers[i] = user_address(operands[i]);
       continue;
     }
     InlineLine* line = context_->inline_lines(operands[i].base, parity_, static_cast<std::uint32_t>(operands[i].offset));
@@ -66,7 +66,7 @@ Progress BasicRun<digests>::inline_gather_many(const ExecStep& step, std::uint32
   if (unpacked.size() < padded * (step.sources + 1u)) unpacked.resize(padded * (step.sources + 1u));
   for (std::uint32_t i = 0; i < step.sources; ++i) {
     if (operands[i].kind != ExecOperand::inline_line) {
-      pointers[i] = address(operands[i], 0);
+      pointers[i] = user_address(operands[i]);
       continue;
     }
     InlineLine* lines = context_->inline_lines(operands[i].base, parity_, static_cast<std::uint32_t>(operands[i].offset));
@@ -87,7 +87,7 @@ void BasicRun<digests>::inline_result(const ExecStep& step, void* const* sources
   std::byte* result = spare;
   for (std::uint32_t i = 0; i < step.destinations; ++i)
     if (destinations[i].kind != ExecOperand::inline_line) {
-      result = address(destinations[i], 0);
+      result = user_address(destinations[i]);
       break;
     }
   if (bytes != 0) {
@@ -95,11 +95,12 @@ void BasicRun<digests>::inline_result(const ExecStep& step, void* const* sources
     if (step.reduces) combine(step, const_cast<const void* const*>(sources), &target, 1, bytes, 0);
     else if (sources[0] != target) small_copy(result, sources[0], bytes);
   }
+  if (step.destinations == 1 && result != spare) return;
   for (std::uint32_t i = 0; i < step.destinations; ++i) {
     if (destinations[i].kind == ExecOperand::inline_line) {
       const auto first = static_cast<std::uint32_t>(destinations[i].offset);
       publish_lines(context_->inline_lines(context_->rank(), parity_, first), result, bytes, flag());
-    } else if (std::byte* destination = address(destinations[i], 0); destination != result && bytes != 0) {
+    } else if (std::byte* destination = user_address(destinations[i]); destination != result && bytes != 0) {
       small_copy(destination, result, bytes);
     }
   }
