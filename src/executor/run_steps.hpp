@@ -140,7 +140,8 @@ Progress BasicRun<digests>::advance_lane(std::uint32_t lane, Cursor& cursor, std
 }
 
 template <bool digests>
-[[gnu::always_inline]] inline Progress BasicRun<digests>::step_once(const ExecStep& step, std::uint32_t lane, std::uint64_t turn, std::uint64_t piece, std::uint32_t spins) {
+[[gnu::always_inline]] inline Progress BasicRun<digests>::step_once(const ExecStep& step, std::uint32_t lane, std::uint64_t turn,
+                                                                   std::uint64_t piece, std::uint32_t spins) {
   switch (step.op) {
     case ExecOp::copy:
     case ExecOp::reduce: move(step, piece); return Progress::done;
