@@ -15,25 +15,12 @@
 #include "kernels/cpu/table.hpp"
 #include "rondo/kernels.hpp"
 
-#ifndef RONDO_KERNELS_CPU_COPY_LIMITS
-#define RONDO_KERNELS_CPU_COPY_LIMITS
-namespace rondo::kernels {
-
-/// Fewer bytes than this are copied plainly whatever the caller says: the fence costs more than it saves.
-inline constexpr std::uint64_t least_streamed_copy_bytes = 4096;
-
-// How lines are published: 0003-cost-model.md has the measurements.
-inline constexpr std::size_t line_bytes = 64;
-inline constexpr std::size_t claimed_ahead_bytes = 512;
-inline constexpr std::uint64_t most_published_by_lines = 16u << 10;  ///< above, memcpy's string move is as fast or faster
-inline constexpr std::uint64_t most_demoted_bytes = 1024;
-
-}  // namespace rondo::kernels
-#endif
-
 HWY_BEFORE_NAMESPACE();
 namespace rondo::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+
+/// How far ahead of its stores copy_by_lines asks for lines; 0003-cost-model.md has the measurements.
+inline constexpr std::size_t claimed_ahead_bytes = 512;
 
 /// At least one vector of bytes.
 void copy_streamed(std::uint8_t* to, const std::uint8_t* from, std::size_t bytes) {
@@ -56,21 +43,21 @@ void copy_streamed(std::uint8_t* to, const std::uint8_t* from, std::size_t bytes
   hwy::FlushStream();
 }
 
-/// Up to `most_published_by_lines` and at least one line. Whole vectors: a store for each line keeps more lines under way
+/// At least one line. Whole vectors: a store for each line keeps more lines under way
 /// than memcpy's order does.
 void copy_by_lines(std::uint8_t* to, const std::uint8_t* from, std::size_t bytes) {
-  const hn::CappedTag<std::uint8_t, line_bytes> tag;
+  const hn::CappedTag<std::uint8_t, cache_line> tag;
   const std::size_t lanes = hn::Lanes(tag);
   const auto copy_line = [&](std::size_t index) HWY_ATTR {
-    for (std::size_t at = index; at < index + line_bytes; at += lanes) hn::StoreU(hn::LoadU(tag, from + at), tag, to + at);
+    for (std::size_t at = index; at < index + cache_line; at += lanes) hn::StoreU(hn::LoadU(tag, from + at), tag, to + at);
   };
   std::size_t index = 0;
-  for (; index + line_bytes + claimed_ahead_bytes <= bytes; index += line_bytes) {
+  for (; index + cache_line + claimed_ahead_bytes <= bytes; index += cache_line) {
     claim_line(to + index + claimed_ahead_bytes);
     copy_line(index);
   }
-  for (; index + line_bytes <= bytes; index += line_bytes) copy_line(index);
-  if (index < bytes) copy_line(bytes - line_bytes);
+  for (; index + cache_line <= bytes; index += cache_line) copy_line(index);
+  if (index < bytes) copy_line(bytes - cache_line);
 }
 
 const char* this_target() {
@@ -92,6 +79,12 @@ const char* chosen_target() {
   return HWY_DYNAMIC_DISPATCH(this_target)();
 }
 
+/// Fewer bytes than this are copied plainly whatever the caller says: the fence costs more than it saves.
+inline constexpr std::uint64_t least_streamed_copy_bytes = 4096;
+// How lines are published: 0003-cost-model.md has the measurements.
+inline constexpr std::uint64_t most_published_by_lines = 16u << 10;  ///< above, memcpy's string move is as fast or faster
+inline constexpr std::uint64_t most_demoted_bytes = 1024;
+
 }  // namespace kernels
 
 const char* cpu_kernel_target() {
@@ -109,7 +102,7 @@ void cpu_copy(void* destination, const void* source, std::uint64_t bytes, bool s
 
 void cpu_publish(void* destination, const void* source, std::uint64_t bytes) {
   static const bool by_lines = cpu_stores().lines_beat_short_copies;
-  if (by_lines && bytes >= kernels::line_bytes && bytes <= kernels::most_published_by_lines)
+  if (by_lines && bytes >= cache_line && bytes <= kernels::most_published_by_lines)
     HWY_DYNAMIC_DISPATCH(kernels::copy_by_lines)
     (static_cast<std::uint8_t*>(destination), static_cast<const std::uint8_t*>(source), bytes);
   else

@@ -5,9 +5,10 @@ namespace rondo {
 StoreTraits cpu_stores() {
   StoreTraits traits;
 #if defined(__x86_64__)
+  const bool intel = __builtin_cpu_is("intel") != 0;
   traits.copies_beat_stores = __builtin_cpu_is("amd") != 0;
-  traits.memory_beats_shared_cache = __builtin_cpu_is("intel") != 0;
-  traits.lines_beat_short_copies = traits.memory_beats_shared_cache;
+  traits.memory_beats_shared_cache = intel;
+  traits.lines_beat_short_copies = intel;
 #endif
   return traits;
 }

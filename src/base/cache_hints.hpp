@@ -7,11 +7,13 @@
 
 namespace rondo {
 
+inline constexpr std::size_t cache_line = 64;
+
 /// Lines just written that another core reads next: towards the cache that both share. Where more than a few dozen lines are
 /// handed over the hint costs more than it saves.
 inline void demote_lines([[maybe_unused]] const void* first, [[maybe_unused]] std::size_t bytes) {
 #if defined(__x86_64__)
-  for (std::size_t at = 0; at < bytes; at += 64) asm volatile("cldemote %0" ::"m"(static_cast<const std::uint8_t*>(first)[at]));
+  for (std::size_t at = 0; at < bytes; at += cache_line) asm volatile("cldemote %0" ::"m"(static_cast<const std::uint8_t*>(first)[at]));
 #endif
 }
 

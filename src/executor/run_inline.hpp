@@ -95,7 +95,7 @@ void BasicRun<digests>::inline_result(const ExecStep& step, void* const* sources
     if (step.reduces) combine(step, const_cast<const void* const*>(sources), &target, 1, bytes, 0);
     else if (sources[0] != target) small_copy(result, sources[0], bytes);
   }
-  if (step.destinations == 1 && result != spare) return;
+  if (step.destinations == 1 && result != spare) return;  // what a tiny call ends with: it is there already
   for (std::uint32_t i = 0; i < step.destinations; ++i) {
     if (destinations[i].kind == ExecOperand::inline_line) {
       const auto first = static_cast<std::uint32_t>(destinations[i].offset);

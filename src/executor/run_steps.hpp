@@ -139,6 +139,7 @@ Progress BasicRun<digests>::advance_lane(std::uint32_t lane, Cursor& cursor, std
   return Progress::done;
 }
 
+// inlined into both loops: a tiny call has two steps, and a call for each shows
 template <bool digests>
 [[gnu::always_inline]] inline Progress BasicRun<digests>::step_once(const ExecStep& step, std::uint32_t lane, std::uint64_t turn,
                                                                    std::uint64_t piece, std::uint32_t spins) {

@@ -7,9 +7,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/cache_hints.hpp"
+
 namespace rondo {
 
-inline constexpr std::size_t cache_line = 64;
 /// Processors fetch lines in pairs. A line that others poll has its pair for itself: else its owner would wait for them to
 /// give back the neighbour, too, whenever it writes there.
 inline constexpr std::size_t line_pair = 128;
