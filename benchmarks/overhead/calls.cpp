@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <thread>
 
+#include "communicator/layouts.hpp"
 #include "communicator/plan_cache.hpp"
-#include "communicator/settings.hpp"
 #include "executor/run.hpp"
 #include "executor/run_inline.hpp"
 #include "executor/run_links.hpp"

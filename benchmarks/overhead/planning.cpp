@@ -2,8 +2,8 @@
 
 #include <chrono>
 
+#include "communicator/layouts.hpp"
 #include "communicator/plan_cache.hpp"
-#include "communicator/settings.hpp"
 
 namespace overhead_bench {
 

@@ -4,12 +4,13 @@
 #include <time.h>
 
 #include <atomic>
-#include <cstdlib>
+#include <system_error>
 #include <thread>
 
 #include "base/clock.hpp"
 #include "base/config.hpp"
 #include "base/log.hpp"
+#include "communicator/channels.hpp"
 #include "communicator/create.hpp"
 #include "communicator/impl.hpp"
 #include "communicator/settings.hpp"
@@ -31,63 +32,12 @@ Result<CommunicatorOptions> with_environment(CommunicatorOptions options) {
   return options;
 }
 
-PlanSource plan_source(const CommunicatorParts& parts, const ContextLayout& layout, std::uint32_t ranks, std::uint32_t rank) {
-  PlanSource source;
-  source.topology = &parts.topology;
-  source.cost = cost_model(parts.topology, ranks);
-  if (parts.probed_latency_ns > 0) {
-    source.cost.latency_ns = parts.probed_latency_ns;
-    source.cost.line_ns = parts.probed_latency_ns / 16;  // sixteen lines under way at once, as cost_model assumes
-    source.cost.sources.push_back("latency_ns: probed between the first and the last rank at creation");
-  }
-  const StoreTraits stores = cpu_stores();
-  // Input and output compete for the cache; below its double size streaming lost in every measurement.
-  const std::uint64_t own_cache = stores.memory_beats_shared_cache ? private_cache_bytes(parts.topology, parts.rank) : 0;
-  source.stream_above_bytes = 2 * (own_cache != 0 ? own_cache : source.cost.cache_bytes) - 1;
-  source.copies_beat_stores = stores.copies_beat_stores;
-  source.options.limits = limits_of(layout);
-  source.message_links = parts.transport->segment_bytes() == 0;
-  source.options.limits.mapped = !source.message_links;
-  source.layout = layout;
-  source.rank = rank;
-  source.ranks = ranks;
-  source.options.algorithm = parts.options.algorithm;
-  return source;
-}
-
-using LocalArea = std::unique_ptr<std::byte, FreeArea>;
-
-/// calloc: the staging of plans over links is rarely used whole, and pages come when touched.
-LocalArea make_local_area(const ContextLayout& layout) {
-  return LocalArea(static_cast<std::byte*>(std::calloc(layout.total_bytes() + line_pair, 1)));
-}
-
-std::byte* aligned(const LocalArea& area) {
-  const auto address = reinterpret_cast<std::uintptr_t>(area.get());
-  return area.get() + (line_pair - address % line_pair) % line_pair;
-}
-
 }  // namespace
 
 int version() { return 100; }
 
-Communicator::Impl::Impl(CommunicatorParts parts) : parts_(std::move(parts)), policy_(wait_policy(parts_.oversubscribed)) {
-  std::vector<std::byte*> areas(size(), nullptr);
-  std::vector<std::uint32_t> members(size());
-  for (std::uint32_t r = 0; r < size(); ++r) {
-    members[r] = r;
-    areas[r] = parts_.transport->segment(r);
-  }
-  LocalArea local;
-  if (areas[rank()] == nullptr) {
-    local = make_local_area(parts_.layout);
-    areas[rank()] = aligned(local);
-  }
-  main_ = std::make_unique<Channel>(Context(parts_.layout, rank(), std::move(areas), std::move(members), parts_.transport.get()),
-                                    plan_source(parts_, parts_.layout, size(), rank()));
-  main_->staging_offset = parts_.layout.staging(0);
-  main_->local_area = std::move(local);
-}
+Communicator::Impl::Impl(CommunicatorParts parts)
+    : parts_(std::move(parts)), policy_(wait_policy(parts_.oversubscribed)), main_(make_main_channel(parts_)) {}
 
 /// Work in flight is drained first; what doesn't end in time is aborted.
 Communicator::Impl::~Impl() {
@@ -114,31 +64,16 @@ Communicator::Impl::~Impl() {
   tell_departure();
 }
 
-/// Pairs come into being when first used: their areas are at fixed places in every segment.
 Result<Channel*> Communicator::Impl::pair_channel(std::uint32_t from, std::uint32_t to) {
   if (const auto found = pairs_.find({from, to}); found != pairs_.end()) return found->second.get();
-  const ContextLayout& layout = parts_.pair_layout;
-  const auto offset = [&](bool sends, std::uint32_t peer) {
-    return parts_.layout.total_bytes() + (std::uint64_t{peer} * 2 + (sends ? 0 : 1)) * layout.total_bytes();
-  };
-  std::vector<std::byte*> areas(2, nullptr);
-  LocalArea local;
-  const std::uint32_t own = rank() == from ? 0 : 1;
-  if (parts_.transport->segment(from) != nullptr) {
-    areas[0] = parts_.transport->segment(from) + offset(true, to);
-    areas[1] = parts_.transport->segment(to) + offset(false, from);
-    if (auto committed = parts_.transport->commit(offset(own == 0, own == 0 ? to : from), layout.control_bytes()); !committed) return committed.error();
-  } else {
-    local = make_local_area(layout);
-    areas[own] = aligned(local);
+  if (broken_.load(std::memory_order_acquire)) return broken_error();
+  auto channel = make_pair_channel(parts_, from, to);
+  if (!channel) {
+    fail(channel.error());  // the other side waits for what will not come
+    return broken_error();
   }
-  const std::uint32_t first_channel = from < to ? upward_channels : downward_channels;
-  auto channel = std::make_unique<Channel>(Context(layout, own, std::move(areas), {from, to}, parts_.transport.get(), first_channel),
-                                           plan_source(parts_, layout, 2, own));
-  channel->local_area = std::move(local);
-  channel->staging_offset = offset(own == 0, own == 0 ? to : from) + layout.staging(0);
   // Entered only when it works: the engine turns every channel in the map.
-  return (pairs_[{from, to}] = std::move(channel)).get();
+  return (pairs_[{from, to}] = std::move(*channel)).get();
 }
 
 Result<void> Communicator::Impl::use_plan(const Plan& plan, bool unverified) { return adopt_plan(*main_, plan, unverified); }
@@ -164,15 +99,26 @@ Result<std::vector<Communicator>> Communicator::in_process(std::uint32_t n, cons
   std::vector<std::optional<Result<CommunicatorParts>>> parts(n);
   std::vector<std::thread> threads;
   std::atomic<std::uint32_t> first_to_fail{n};  // the cause; the others fail because of it
-  for (std::uint32_t rank = 0; rank < n; ++rank)
-    threads.emplace_back([&, rank] {
-      parts[rank] = join(*ends[rank], rank, n, *merged, *view, n);
-      if (*parts[rank]) return;
-      std::uint32_t nobody = n;
-      first_to_fail.compare_exchange_strong(nobody, rank, std::memory_order_relaxed);  // read after the threads are joined
-      ends[rank].reset();                                                              // the others stop waiting
-    });
+  const auto join_as = [&](std::uint32_t rank) {
+    parts[rank] = join(*ends[rank], rank, n, *merged, *view, n);
+    if (*parts[rank]) return;
+    std::uint32_t nobody = n;
+    first_to_fail.compare_exchange_strong(nobody, rank, std::memory_order_relaxed);  // read after the threads are joined
+    ends[rank].reset();                                                              // the others stop waiting
+  };
+  std::optional<Error> refused;
+  for (std::uint32_t rank = 0; rank < n && !refused; ++rank) {
+    try {
+      threads.emplace_back(join_as, rank);
+    } catch (const std::system_error& error) {
+      refused = Error{Errc::out_of_resources, "making " + std::to_string(n) + " ranks takes a thread for each, and there were " + std::to_string(rank) +
+                                                  " (limits: ulimit -u, the control group's pids.max)", error.code().value(), "communicator"};
+      for (std::uint32_t missing = rank; missing < n; ++missing) ends[missing].reset();
+    }
+  }
   for (std::thread& thread : threads) thread.join();
+  if (refused) return *refused;
+  if (refused) return *refused;
   if (const std::uint32_t failed = first_to_fail.load(std::memory_order_relaxed); failed != n) return parts[failed]->error();
   std::vector<Communicator> communicators;
   for (auto& part : parts) communicators.push_back(Communicator(std::make_shared<Impl>(std::move(**part))));

@@ -7,18 +7,14 @@
 
 #include "base/clock.hpp"
 #include "base/config.hpp"
+#include "communicator/layouts.hpp"
 #include "communicator/probe.hpp"
 #include "communicator/rank_info.hpp"
-#include "communicator/settings.hpp"
 #include "communicator/transports.hpp"
 #include "topology/machine.hpp"
 
 namespace rondo {
 namespace {
-
-constexpr std::uint32_t pair_lanes = 4;
-constexpr std::uint32_t pair_inline_lines = 32;
-constexpr std::uint64_t pair_half_bytes = 128u << 10;
 
 Result<std::vector<RankInfo>> introduce(Bootstrap& bootstrap, const RankInfo& own, std::uint32_t size, std::int64_t deadline_ns) {
   auto gathered = bootstrap.all_gather(pack(own), deadline_ns);
@@ -33,6 +29,9 @@ Result<std::vector<RankInfo>> introduce(Bootstrap& bootstrap, const RankInfo& ow
     if (info->algorithm != own.algorithm || info->transport != own.transport)
       return Error{Errc::mismatch, "rank " + std::to_string(rank) + " was given algorithm '" + info->algorithm + "' and transport '" + info->transport +
                                        "', rank " + std::to_string(own.rank) + " '" + own.algorithm + "' and '" + own.transport + "'", 0, "bootstrap"};
+    if (info->share_bytes < least_share())
+      return Error{Errc::invalid_argument, "rank " + std::to_string(rank) + " has " + std::to_string(info->share_bytes) + " bytes of shared memory, at least " +
+                                               std::to_string(least_share()) + " are needed", 0, "bootstrap"};
     infos.push_back(std::move(*info));
   }
   return infos;
@@ -84,7 +83,7 @@ Result<CommunicatorParts> join(Bootstrap& bootstrap, std::uint32_t rank, std::ui
                                std::uint32_t ranks_here) {
   const std::int64_t deadline_ns = now_ns() + options.bootstrap_timeout.count();
   if (!config()) return config().error();
-  auto share = take_staging(config()->staging_bytes, ranks_here);
+  auto share = take_share(config()->staging_bytes, ranks_here);
   if (!share) return share.error();
 
   auto host = host_identity();
@@ -106,24 +105,26 @@ Result<CommunicatorParts> join(Bootstrap& bootstrap, std::uint32_t rank, std::ui
   parts.rank = rank;
   parts.size = size;
   parts.options = options;
-  parts.share = std::move(*share);
   std::vector<Topology> views;
-  std::uint64_t least_share = ~std::uint64_t{0};
+  std::uint64_t common_share = share->bytes();
   for (RankInfo& info : *infos) {
     views.push_back(std::move(info.topology));
     parts.peers.push_back("process " + std::to_string(info.process) + " on " + info.host_name);
-    least_share = std::min(least_share, info.share_bytes);
+    common_share = std::min(common_share, info.share_bytes);
   }
   parts.topology = merge(views);
   parts.oversubscribed = is_oversubscribed(parts.topology, parts.topology.ranks[rank].host);
 
-  parts.layout = main_layout(least_share);
-  parts.pair_layout = ContextLayout{pair_lanes, pair_inline_lines, pair_half_bytes};
-  const std::uint64_t segment_bytes = parts.layout.total_bytes() + std::uint64_t{2} * size * parts.pair_layout.total_bytes();
+  share->shrink(common_share);
+  parts.share = std::move(*share);
+  parts.layout = main_layout(common_share);
+  parts.pair_layout = pair_layout(common_share, size);
+  const std::uint64_t segment_bytes = parts.layout.total_bytes() + std::uint64_t{2} * size * parts.pair_layout.total_bytes() + last_words_bytes;
 
   auto transport = choose_transport(options.transport, *infos, TransportRequest{rank, size, segment_bytes});
   if (!transport) return transport.error();
   parts.transport = std::move(*transport);
+  if (parts.transport->segment_bytes() == 0) parts.share.shrink(0);  // over links staging is private memory
   auto address = parts.transport->address();
   // A rank that can't take part says so by an empty address, so that the others learn it now and not at their deadline.
   auto addresses = bootstrap.all_gather(address ? *address : Address{}, deadline_ns);

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "communicator/plan_cache.hpp"
+#include "communicator/staging_budget.hpp"
 #include "executor/run.hpp"
 #include "rondo/communicator.hpp"
 
@@ -55,6 +56,7 @@ struct Channel {
   std::uint64_t staging_offset = 0;              ///< in the own segment
   bool staging_committed = false;
   std::unique_ptr<std::byte, FreeArea> local_area;  ///< own control words and staging where links are messages
+  StagingShare share;                               ///< of a pair: what its own side may commit
 };
 
 }  // namespace rondo

@@ -1,29 +1,10 @@
 #include "communicator/settings.hpp"
 
+#include "communicator/layouts.hpp"
 #include "communicator/staging_budget.hpp"
 #include "rondo/planning.hpp"
 
 namespace rondo {
-namespace {
-
-constexpr std::uint32_t main_lanes = 128;
-constexpr std::uint32_t main_inline_lines = 32;
-constexpr std::uint64_t page = 4096;
-
-}  // namespace
-
-ContextLayout main_layout(std::uint64_t share_bytes) {
-  ContextLayout layout{main_lanes, main_inline_lines, 0};
-  layout.half_bytes = (share_bytes - layout.control_bytes()) / 2 / page * page;
-  return layout;
-}
-
-PlanLimits limits_of(const ContextLayout& layout) {
-  PlanLimits limits;
-  limits.staging_bytes = layout.half_bytes;
-  limits.inline_bytes = layout.inline_lines * inline_payload;
-  return limits;
-}
 
 std::string choices_for_algorithm(const std::string& name) {
   if (name.empty()) return "";

@@ -4,23 +4,35 @@
 #include <mutex>
 #include <string>
 
+#include "communicator/layouts.hpp"
+
 namespace rondo {
 namespace {
 
 constexpr std::uint64_t full_share = std::uint64_t{1} << 20;
-constexpr std::uint64_t least_share = std::uint64_t{24} << 10;  ///< control words and the smallest staging
 constexpr std::uint64_t page = 4096;
 
 // The budget is the process's by definition; it is the only state here that no communicator owns.
 std::mutex mutex;
 std::uint64_t taken = 0;
 
+std::uint64_t left_of(std::uint64_t limit) { return limit > taken ? limit - taken : 0; }
+
+std::uint64_t limit_for_collectives(std::uint64_t budget_bytes) { return budget_bytes / 8 * 7; }
+
 // The first communicators get all they can use; when five eighths are gone the others share what is left, ever less each.
-std::uint64_t next_share(std::uint64_t budget_bytes, std::uint64_t gone, std::uint32_t ranks_here) {
+std::uint64_t next_share(std::uint64_t budget_bytes, std::uint64_t gone, std::uint64_t left, std::uint32_t ranks_here) {
   const std::uint64_t full = std::min(full_share, budget_bytes / 2 / std::max(1u, ranks_here));
-  const std::uint64_t left = budget_bytes > gone ? budget_bytes - gone : 0;
   const std::uint64_t wanted = gone + full <= budget_bytes / 8 * 5 ? full : left / 32;
-  return std::max(least_share, wanted / page * page);
+  return std::max(least_share(), wanted / page * page);
+}
+
+Result<StagingShare> take(std::uint64_t bytes, std::uint64_t left, std::uint64_t budget_bytes, const char* who) {
+  if (bytes > left)
+    return Error{Errc::out_of_resources, std::string(who) + " needs " + std::to_string(bytes) + " bytes of shared memory, " + std::to_string(left) + " of " +
+                                             std::to_string(budget_bytes) + " are left for it (RONDO_STAGING_BYTES raises the limit)", 0, "staging"};
+  taken += bytes;
+  return StagingShare(bytes);
 }
 
 }  // namespace
@@ -30,23 +42,26 @@ StagingShare& StagingShare::operator=(StagingShare&& other) noexcept {
   return *this;
 }
 
-StagingShare::~StagingShare() {
-  if (bytes_ == 0) return;
+StagingShare::~StagingShare() { shrink(0); }
+
+void StagingShare::shrink(std::uint64_t bytes) {
+  if (bytes >= bytes_) return;
   const std::lock_guard lock(mutex);
-  taken -= bytes_;
+  taken -= bytes_ - bytes;
+  bytes_ = bytes;
 }
 
-std::uint64_t first_share(std::uint64_t budget_bytes) { return next_share(budget_bytes, 0, 1); }
+std::uint64_t first_share(std::uint64_t budget_bytes) { return next_share(budget_bytes, 0, limit_for_collectives(budget_bytes), 1); }
 
-Result<StagingShare> take_staging(std::uint64_t budget_bytes, std::uint32_t ranks_here) {
+Result<StagingShare> take_share(std::uint64_t budget_bytes, std::uint32_t ranks_here) {
   const std::lock_guard lock(mutex);
-  const std::uint64_t left = budget_bytes > taken ? budget_bytes - taken : 0;
-  const std::uint64_t bytes = next_share(budget_bytes, taken, ranks_here);
-  if (bytes > left)
-    return Error{Errc::out_of_resources, "a communicator needs " + std::to_string(least_share) + " bytes of shared memory, " + std::to_string(left) +
-                                             " of " + std::to_string(budget_bytes) + " are left (RONDO_STAGING_BYTES raises the limit)", 0, "staging"};
-  taken += bytes;
-  return StagingShare(bytes);
+  const std::uint64_t left = left_of(limit_for_collectives(budget_bytes));
+  return take(next_share(budget_bytes, taken, left, ranks_here), left, budget_bytes, "a rank of a communicator");
+}
+
+Result<StagingShare> take_pair_share(std::uint64_t budget_bytes, std::uint64_t bytes) {
+  const std::lock_guard lock(mutex);
+  return take(bytes, left_of(budget_bytes), budget_bytes, "a pair of ranks that send");
 }
 
 }  // namespace rondo

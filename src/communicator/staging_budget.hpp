@@ -17,17 +17,23 @@ class StagingShare {
   StagingShare& operator=(StagingShare&& other) noexcept;
   ~StagingShare();
   std::uint64_t bytes() const { return bytes_; }
+  /// Gives back what is beyond `bytes`. Thread-safe between shares.
+  void shrink(std::uint64_t bytes);
 
  private:
   std::uint64_t bytes_ = 0;
 };
 
-/// What the first rank that a process creates takes of `budget_bytes`.
+/// What the first rank that a process creates takes of `budget_bytes` for its collectives.
 std::uint64_t first_share(std::uint64_t budget_bytes);
 
-/// Takes a share for one of `ranks_here` ranks that this process creates together: a full share while there is plenty, then a
-/// small part of what is left, never less than the least a communicator can run with.
+/// Takes a share for the collectives of one of `ranks_here` ranks that this process creates together: a full share while there
+/// is plenty, then a small part of what is left, never less than least_share(). An eighth of the budget isn't given away like this:
+/// it is for pairs of ranks that send.
 /// Error out_of_resources when not even that is left of `budget_bytes`. Thread-safe.
-Result<StagingShare> take_staging(std::uint64_t budget_bytes, std::uint32_t ranks_here);
+Result<StagingShare> take_share(std::uint64_t budget_bytes, std::uint32_t ranks_here);
+
+/// Takes `bytes` for one side of a pair of ranks. Error out_of_resources when not so many are left. Thread-safe.
+Result<StagingShare> take_pair_share(std::uint64_t budget_bytes, std::uint64_t bytes);
 
 }  // namespace rondo

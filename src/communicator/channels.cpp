@@ -1,0 +1,101 @@
+#include "communicator/channels.hpp"
+
+#include <cstdlib>
+
+#include "base/config.hpp"
+#include "communicator/layouts.hpp"
+
+namespace rondo {
+namespace {
+
+PlanSource plan_source(const CommunicatorParts& parts, const ContextLayout& layout, std::uint32_t ranks, std::uint32_t rank) {
+  PlanSource source;
+  source.topology = &parts.topology;
+  source.cost = cost_model(parts.topology, ranks);
+  if (parts.probed_latency_ns > 0) {
+    source.cost.latency_ns = parts.probed_latency_ns;
+    source.cost.line_ns = parts.probed_latency_ns / 16;  // sixteen lines under way at once, as cost_model assumes
+    source.cost.sources.push_back("latency_ns: probed between the first and the last rank at creation");
+  }
+  const StoreTraits stores = cpu_stores();
+  // Input and output compete for the cache; below its double size streaming lost in every measurement.
+  const std::uint64_t own_cache = stores.memory_beats_shared_cache ? private_cache_bytes(parts.topology, parts.rank) : 0;
+  source.stream_above_bytes = 2 * (own_cache != 0 ? own_cache : source.cost.cache_bytes) - 1;
+  source.copies_beat_stores = stores.copies_beat_stores;
+  source.options.limits = limits_of(layout);
+  source.message_links = parts.transport->segment_bytes() == 0;
+  source.options.limits.mapped = !source.message_links;
+  source.layout = layout;
+  source.rank = rank;
+  source.ranks = ranks;
+  source.options.algorithm = parts.options.algorithm;
+  return source;
+}
+
+using LocalArea = std::unique_ptr<std::byte, FreeArea>;
+
+/// calloc: the staging of plans over links is rarely used whole, and pages come when touched.
+LocalArea make_local_area(const ContextLayout& layout) {
+  return LocalArea(static_cast<std::byte*>(std::calloc(layout.total_bytes() + line_pair, 1)));
+}
+
+std::byte* aligned(const LocalArea& area) {
+  const auto address = reinterpret_cast<std::uintptr_t>(area.get());
+  return area.get() + (line_pair - address % line_pair) % line_pair;
+}
+
+}  // namespace
+
+std::unique_ptr<Channel> make_main_channel(const CommunicatorParts& parts) {
+  std::vector<std::byte*> areas(parts.size, nullptr);
+  std::vector<std::uint32_t> members(parts.size);
+  for (std::uint32_t rank = 0; rank < parts.size; ++rank) {
+    members[rank] = rank;
+    areas[rank] = parts.transport->segment(rank);
+  }
+  LocalArea local;
+  if (areas[parts.rank] == nullptr) {
+    local = make_local_area(parts.layout);
+    areas[parts.rank] = aligned(local);
+  }
+  auto channel = std::make_unique<Channel>(Context(parts.layout, parts.rank, std::move(areas), std::move(members), parts.transport.get()),
+                                           plan_source(parts, parts.layout, parts.size, parts.rank));
+  channel->staging_offset = parts.layout.staging(0);
+  channel->local_area = std::move(local);
+  return channel;
+}
+
+Result<std::unique_ptr<Channel>> make_pair_channel(const CommunicatorParts& parts, std::uint32_t from, std::uint32_t to) {
+  const ContextLayout& layout = parts.pair_layout;
+  const auto offset = [&](bool sends, std::uint32_t peer) {
+    return parts.layout.total_bytes() + (std::uint64_t{peer} * 2 + (sends ? 0 : 1)) * layout.total_bytes();
+  };
+  const bool sends = parts.rank == from;
+  const std::uint32_t own = sends ? 0 : 1;
+  const std::uint64_t own_offset = offset(sends, sends ? to : from);
+  std::vector<std::byte*> areas(2, nullptr);
+  LocalArea local;
+  StagingShare share;
+  if (parts.transport->segment(from) != nullptr) {
+    areas[0] = parts.transport->segment(from) + offset(true, to);
+    areas[1] = parts.transport->segment(to) + offset(false, from);
+    // Data lie in the sender's slots alone; the receiver has control words.
+    auto taken = take_pair_share(config()->staging_bytes, sends ? layout.total_bytes() : layout.control_bytes());
+    if (!taken) return taken.error();
+    share = std::move(*taken);
+    if (auto committed = parts.transport->commit(own_offset, layout.control_bytes()); !committed) return committed.error();
+  } else {
+    local = make_local_area(layout);
+    areas[own] = aligned(local);
+  }
+  const std::uint32_t first_channel = from < to ? upward_channels : downward_channels;
+  auto channel = std::make_unique<Channel>(Context(layout, own, std::move(areas), {from, to}, parts.transport.get(), first_channel),
+                                           plan_source(parts, layout, 2, own));
+  channel->local_area = std::move(local);
+  channel->share = std::move(share);
+  channel->staging_offset = own_offset + layout.staging(0);
+  channel->staging_committed = !sends;
+  return channel;
+}
+
+}  // namespace rondo

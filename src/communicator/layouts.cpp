@@ -1,0 +1,42 @@
+#include "communicator/layouts.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace rondo {
+namespace {
+
+constexpr std::uint64_t page = 4096;
+constexpr ContextLayout large{128, 32, 0};
+constexpr ContextLayout small{16, 12, 0};  // its control words fill one page
+constexpr ContextLayout pair{2, 28, 0};    // likewise
+constexpr std::uint64_t least_large_share = std::uint64_t{128} << 10;
+constexpr std::uint64_t largest_pair_half = std::uint64_t{128} << 10;
+
+}  // namespace
+
+std::uint64_t least_share() { return small.control_bytes() + 2 * page; }
+
+ContextLayout main_layout(std::uint64_t share_bytes) {
+  if (share_bytes < least_share()) std::abort();  // a bug: shares are never smaller, and those of peers were checked
+  ContextLayout layout = share_bytes >= least_large_share ? large : small;
+  layout.half_bytes = (share_bytes - layout.control_bytes()) / 2 / page * page;
+  return layout;
+}
+
+ContextLayout pair_layout(std::uint64_t share_bytes, std::uint32_t ranks) {
+  ContextLayout layout = pair;
+  // A rank that sends to everybody takes a quarter of its share besides.
+  const std::uint64_t even = share_bytes / 8 / std::max(1u, ranks - 1) / page * page;
+  layout.half_bytes = std::clamp(even, page, largest_pair_half);
+  return layout;
+}
+
+PlanLimits limits_of(const ContextLayout& layout) {
+  PlanLimits limits;
+  limits.staging_bytes = layout.half_bytes;
+  limits.inline_bytes = layout.inline_lines * inline_payload;
+  return limits;
+}
+
+}  // namespace rondo

@@ -1,0 +1,23 @@
+// How a rank's share of the shared memory becomes areas: one for the collectives, one for each direction of each pair that sends.
+#pragma once
+
+#include "executor/slot_layout.hpp"
+#include "rondo/planner.hpp"
+
+namespace rondo {
+
+/// The least share that main_layout can work with: every collective of every size runs in it, if slowly.
+std::uint64_t least_share();
+
+/// The part of a rank's segment that serves collectives, when its share of the shared memory is `share_bytes`, at least
+/// least_share(). All of it is within the share. A small share has fewer lanes and inline lines, else they would be all of it.
+ContextLayout main_layout(std::uint64_t share_bytes);
+
+/// The part of a rank's segment that serves one direction of a pair of `ranks` ranks whose shares are `share_bytes`. It is not
+/// within the share: few pairs ever send, and each takes its memory when it does.
+ContextLayout pair_layout(std::uint64_t share_bytes, std::uint32_t ranks);
+
+/// What one call of a plan may use of such a context.
+PlanLimits limits_of(const ContextLayout& layout);
+
+}  // namespace rondo
