@@ -102,6 +102,7 @@ Reference reduce_real(const Shape& shape, std::uint64_t seed, std::uint64_t inde
   for (std::uint32_t rank = 0; rank < shape.ranks; ++rank) {
     double value = real_value(shape, seed, rank, index);
     if (shape.type == DataType::f32) value = static_cast<double>(static_cast<float>(value));
+    value *= factor_of(shape, rank);
     if (rank == 0) result = value;
     else if (shape.op == ReduceOp::prod) result *= value;
     else if (shape.op == ReduceOp::min) result = std::min<long double>(result, value);
@@ -124,7 +125,7 @@ T reduce_integer(const Shape& shape, std::uint64_t seed, std::uint64_t index) {
   using U = std::make_unsigned_t<T>;
   U result = 0;
   for (std::uint32_t rank = 0; rank < shape.ranks; ++rank) {
-    const U value = static_cast<U>(hash(seed, rank, index));
+    const U value = static_cast<U>(hash(seed, rank, index) * static_cast<std::uint64_t>(factor_of(shape, rank)));
     if (rank == 0) result = value;
     else switch (shape.op) {
       case ReduceOp::prod: result = static_cast<U>(std::uint64_t{result} * value); break;
@@ -199,6 +200,12 @@ std::uint64_t wrong_copies(const Shape& shape, std::uint64_t seed, const void* b
 
 }  // namespace
 
+double factor_of(const Shape& shape, std::uint32_t rank) {
+  if (shape.op != ReduceOp::premul_sum) return 1;
+  if (is_floating(shape.type)) return rank % 2 == 0 ? 0.5 : 0.25;
+  return rank % 2 == 0 ? 3 : 2;  // integers use the truncation, which would be 0
+}
+
 void fill_input(const Shape& shape, std::uint64_t seed, void* input) {
   fill_rank(shape, seed, input, shape.count * rondo::block_counts(shape.collective, shape.ranks).input);
 }
@@ -208,6 +215,7 @@ std::uint64_t count_wrong(const Shape& shape, std::uint64_t seed, const void* ou
   std::uint64_t wrong = 0;
   switch (shape.collective) {
     case Collective::broadcast: return wrong_copies(shape, seed, output, shape.root, shape.count);
+    case Collective::send_recv: return wrong_copies(shape, seed, output, (shape.rank + shape.ranks - 1) % shape.ranks, shape.count);
     case Collective::all_gather:
       for (std::uint32_t from = 0; from < shape.ranks; ++from)
         wrong += wrong_copies(shape, seed, static_cast<const char*>(output) + from * shape.count * rondo::size_of(shape.type), from, shape.count);

@@ -17,6 +17,9 @@ struct Shape {
   std::uint64_t count;
 };
 
+/// By how much `rank` multiplies its input: with premul_sum a factor that the type holds exactly, another one on every second rank; else 1.
+double factor_of(const Shape& shape, std::uint32_t rank);
+
 /// This rank's input, all blocks. Values depend on seed, rank and position alone.
 void fill_input(const Shape& shape, std::uint64_t seed, void* input);
 

@@ -74,7 +74,13 @@ class Measurement {
       output_ += shape.rank * block_bytes;
   }
 
-  bool ready() const { return input_ != nullptr && output_ != nullptr; }
+  /// Whether all ranks have memory. They tell one another, since one that went on would wait for those that had to give up.
+  Result<bool> ready() {
+    const bool mine = input_ != nullptr && output_ != nullptr;
+    auto missing = largest(communicator_, shape_.collective, mine ? 0 : 1);
+    if (!missing) return missing.error();
+    return *missing == 0;
+  }
 
   Result<Timing> run() {
     Timing timing;
@@ -105,6 +111,7 @@ class Measurement {
 
  private:
   Result<void> call() {
+    if (shape_.collective == Collective::send_recv) return exchange();
     rondo::Call call;
     call.collective = shape_.collective;
     call.input = input_;
@@ -113,8 +120,18 @@ class Measurement {
     call.type = shape_.type;
     call.op = shape_.op;
     call.root = shape_.root;
-    call.scale = 0.5;
+    call.scale = factor_of(shape_, shape_.rank);
     return communicator_.run(call);
+  }
+
+  /// As in nccl-tests' sendrecv: every rank sends to the next and receives from the previous one, in a group.
+  Result<void> exchange() {
+    const std::uint32_t next = (shape_.rank + 1) % shape_.ranks;
+    const std::uint32_t previous = (shape_.rank + shape_.ranks - 1) % shape_.ranks;
+    communicator_.group_begin();
+    const rondo::Work sent = communicator_.start_send(input_, shape_.count, shape_.type, next);
+    const rondo::Work received = communicator_.start_recv(output_, shape_.count, shape_.type, previous);
+    return communicator_.group_end();
   }
 
   /// Warms up and, from the last call's time, chooses how many iterations make a steady measurement.
@@ -208,9 +225,10 @@ std::vector<const Timing*> Row::timings() const {
   return result;
 }
 
-std::uint64_t Row::wrong() const {
-  std::uint64_t wrong = 0;
-  for (const Timing* timing : timings()) wrong += timing->wrong;
+std::optional<std::uint64_t> Row::wrong() const {
+  std::optional<std::uint64_t> wrong;
+  for (const Timing* timing : timings())
+    if (timing->wrong) wrong = wrong.value_or(0) + *timing->wrong;
   return wrong;
 }
 
@@ -220,17 +238,25 @@ Result<Row> measure(rondo::Communicator& communicator, const Options& options, s
   Row row;
   row.count = shape.count;
   row.bytes = shape.count * rondo::size_of(shape.type) * std::max(blocks.input, blocks.output);
-  alignas(64) char some[64];  // planning reads no data
-  const auto plan = communicator.plan_for(
-      rondo::Call{shape.collective, some, some, shape.count, shape.type, shape.op, shape.root, 1});
-  if (!plan) return plan.error();
-  row.plan = plan->header.algorithm;
+  bool serves_out_of_place = true, serves_in_place = false;
+  if (shape.collective == Collective::send_recv) {
+    row.plan = "send_recv";  // each pair of ranks has a plan of its own
+  } else {
+    alignas(64) char some[64];  // planning reads no data
+    const auto plan = communicator.plan_for(rondo::Call{shape.collective, some, some, shape.count, shape.type, shape.op, shape.root, 1});
+    if (!plan) return plan.error();
+    row.plan = plan->header.algorithm;
+    serves_out_of_place = plan->header.out_of_place;
+    serves_in_place = plan->header.in_place;
+  }
   for (const bool in_place : {false, true}) {
-    if (in_place ? !plan->header.in_place : !plan->header.out_of_place) continue;
+    if (!(in_place ? serves_in_place : serves_out_of_place)) continue;
     Measurement measurement(communicator, options, shape, in_place);
-    if (!measurement.ready())
-      return rondo::Error{rondo::Errc::out_of_resources, "no memory for " + std::to_string(row.bytes) + " bytes", 0,
-                          "rondo-bench"};
+    auto ready = measurement.ready();
+    if (!ready) return ready.error();
+    if (!*ready)
+      return rondo::Error{rondo::Errc::out_of_resources, "no memory for buffers of " + std::to_string(row.bytes) + " bytes on each of " +
+                          std::to_string(shape.ranks) + " ranks; take a smaller -e", 0, "rondo-bench"};
     auto timing = measurement.run();
     if (!timing) return timing.error();
     timing->algbw_gbps = static_cast<double>(row.bytes) / timing->time_us / 1e3;

@@ -13,7 +13,7 @@ struct Timing {
   double time_us = 0;          ///< per call: the slowest rank's
   double algbw_gbps = 0;
   double busbw_gbps = 0;
-  std::uint64_t wrong = 0;     ///< over all ranks
+  std::optional<std::uint64_t> wrong;  ///< over all ranks; empty: nothing was checked
   std::uint32_t iterations = 0;
   std::vector<double> percentiles_us;  ///< 50, 90, 99, where asked for
 };
@@ -23,10 +23,10 @@ struct Row {
   std::uint64_t count = 0;     ///< elements per block
   std::string plan;
   std::optional<Timing> out_of_place;  ///< empty: an imported plan that is for calls in place only
-  std::optional<Timing> in_place;      ///< empty: one that isn't for these
+  std::optional<Timing> in_place;      ///< empty: one that isn't for these, or send_recv, which would overwrite what it sends
 
   std::vector<const Timing*> timings() const;
-  std::uint64_t wrong() const;  ///< wrong values of all timings
+  std::optional<std::uint64_t> wrong() const;  ///< wrong values of all timings; empty: nothing was checked
 };
 
 /// Measures one size, out of place and in place, as far as the plan allows. Collective: all ranks call it with equal arguments.

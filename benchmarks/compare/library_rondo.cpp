@@ -6,6 +6,7 @@
 #include "compare/driver.hpp"
 #include "rondo/communicator.hpp"
 #include "rondo/formats.hpp"
+#include "support/version.hpp"
 
 namespace {
 
@@ -54,12 +55,6 @@ class Rondo {
   std::optional<rondo::Collective> only_;  ///< what the plan does
 };
 
-std::string version_text() {
-  const int version = rondo::version();
-  return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
-         std::to_string(version % 100);
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -73,7 +68,7 @@ int main(int argc, char** argv) {
     return 1;
   }
   Rondo library(*communicator, options.setting);
-  compare::RankLink link(options, options.rank, version_text());
+  compare::RankLink link(options, options.rank, bench_support::version_text());
   compare::Driver<Rondo>(library, link).serve();
   return 0;
 }

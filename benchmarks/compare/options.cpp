@@ -2,11 +2,14 @@
 
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>
+#include <limits>
 #include <sstream>
+
+#include "rondo/planning.hpp"
+#include "support/flags.hpp"
 
 namespace compare {
 namespace {
@@ -90,16 +93,13 @@ Options parse_options(int argc, char** argv) {
   app.add_option("--sizes", sizes, "FIRST:LAST (e.g. 4:256M) or a list (8,64K); bytes of the larger buffer");
   app.add_option("--libraries", libraries, "of rondo, openmpi, mpich, gloo, floor (hand-written)");
   app.add_option("--plans", plans, "plan files (of --ranks ranks): each takes part too, as Rondo running exactly that plan");
-  app.add_option("--rounds", options.rounds, "rounds (21 and more give an interval)")->check(CLI::Range(1U, 1000U));
-  app.add_option("--block-ms", options.block_ms, "aim for a block")->check(CLI::Range(0.5, longest_block_ms));
-  app.add_option("--seed", options.seed, "of the order of the blocks");
+  app.add_option("--rounds", options.rounds, "rounds (21 and more give an interval)")->check(bench_support::whole_number(1, 1000));
+  app.add_option("--block-ms", options.block_ms, "aim for a block")->check(bench_support::decimal_number(0.5, longest_block_ms));
+  app.add_option("--seed", options.seed, "of the order of the blocks")
+      ->check(bench_support::whole_number(0, std::numeric_limits<std::uint32_t>::max()));
   app.add_option("--raw", options.raw, "file for the raw rows")->required();
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) std::exit(app.exit(error));
-    refuse(error.what());
-  }
+  int status = 0;
+  if (!bench_support::parse(app, argc, argv, "compare", status)) std::exit(status);
   if (sizes.empty()) sizes = options.quick ? "4:64M" : "4:256M";
   if (options.quick && app.count("--block-ms") == 0) options.block_ms = 8;
   options.ranks = parse_ranks(ranks);
@@ -117,6 +117,8 @@ Options parse_options(int argc, char** argv) {
   if (options.ranks.empty() || options.operations.empty() || options.libraries.empty() || options.sizes.empty()) {
     refuse("--ranks, --ops, --sizes and --libraries each need a value");
   }
+  const auto environment = rondo::planning_options();  // said here, or every one of Rondo's ranks would say it
+  if (!environment) refuse(rondo::to_string(environment.error()));
   return options;
 }
 

@@ -1,4 +1,4 @@
-// A rank's side of the conversation with the coordinator, and the manners every rank has: pinned, and never an orphan.
+// A rank's side of the conversation with the coordinator, and the manners every rank has: pinned unless its setting says not, never an orphan.
 #pragma once
 
 #include <cstdint>

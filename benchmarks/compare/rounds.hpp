@@ -16,7 +16,7 @@
 namespace compare {
 
 /// All rounds at one number of ranks. Rows go to `raw`, one JSON value a line:
-/// {"kind": "check" | "block" | "round", ...}; what they mean is in tools/compare_report.py.
+/// {"kind": "check" | "block" | "round", ...}; what they mean is in benchmarks/compare/report.py.
 class Rounds {
  public:
   /// `fleet`: all participants at this number of ranks. `probe`: its only participant is the floor at 2 ranks.

@@ -127,7 +127,11 @@ void streamed(std::uint64_t bytes) {
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  if (argc > 1) {
+    std::fprintf(stderr, "bench_kernels: unexpected '%s'; accepted: no arguments\n", argv[1]);
+    return 2;
+  }
   std::printf("kernels for %s\n", cpu_kernel_target());
   tiny();
   for (const std::uint64_t bytes : {4096, 16384, 65536, 262144, 1048576})

@@ -1,6 +1,5 @@
 // bench_overhead: what going through a plan costs. An 8-byte all-reduce between two threads: by hand, by the communicator,
 // by the interpreter with and without the digest, in alternating blocks; then planning and compiling.
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -8,6 +7,8 @@
 #include "overhead/calls.hpp"
 #include "overhead/figures.hpp"
 #include "overhead/planning.hpp"
+#include "rondo/planning.hpp"
+#include "support/flags.hpp"
 
 namespace {
 
@@ -107,25 +108,24 @@ rondo::Result<nlohmann::json> planning_report() {
   return all;
 }
 
-int fail(const rondo::Error& error) {
+int fail(const rondo::Error& error, int status = 1) {
   std::fprintf(stderr, "bench_overhead: %s\n", rondo::to_string(error).c_str());
-  return 1;
+  return status;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  using bench_support::whole_number;
   Options options;
   CLI::App app{"What going through a plan costs: tiny calls against hand-written ones, the digest, planning and compiling."};
-  app.add_option("--placements", options.placements, "times that all memory is allocated anew")->check(CLI::Range(1, 1000))->capture_default_str();
-  app.add_option("--rounds", options.rounds, "rounds of alternating blocks in each placement")->check(CLI::Range(1, 100'000))->capture_default_str();
-  app.add_option("--calls", options.calls, "calls in a block")->check(CLI::Range(1, 100'000'000))->capture_default_str();
+  app.add_option("--placements", options.placements, "times that all memory is allocated anew")->check(whole_number(1, 1000))->capture_default_str();
+  app.add_option("--rounds", options.rounds, "rounds of alternating blocks in each placement")->check(whole_number(1, 100'000))->capture_default_str();
+  app.add_option("--calls", options.calls, "calls in a block")->check(whole_number(1, 100'000'000))->capture_default_str();
   app.add_option("--json", options.json, "write the figures to this file");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
+  int status = 0;
+  if (!bench_support::parse(app, argc, argv, "bench_overhead", status)) return status;
+  if (auto environment = rondo::planning_options(); !environment) return fail(environment.error(), 2);
   auto calls = calls_report(options);
   if (!calls) return fail(calls.error());
   auto planning = planning_report();

@@ -2,10 +2,13 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "commands.hpp"
+#include "flags.hpp"
 #include "rondo/planning.hpp"
 
 namespace {
@@ -22,6 +25,7 @@ struct Options {
   std::uint32_t rank = 0;
   std::string algorithm;
   std::string topology;
+  std::optional<double> latency_ns;  ///< in the place of the topology's
   std::string format = "text";
   bool in_place = false;
   bool explain = false;
@@ -107,7 +111,7 @@ void print_program(const Plan& plan, std::uint32_t rank) {
   }
 }
 
-void print_reasons(const Plan& plan, const CostModel& cost) {
+void print_reasons(const Plan& plan, const CostModel& cost, bool latency_given) {
   std::vector<Candidate> candidates = plan.considered;
   std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
     const bool a_serves = a.note.rfind("can't serve", 0) != 0;
@@ -122,6 +126,26 @@ void print_reasons(const Plan& plan, const CostModel& cost) {
   }
   std::printf("\nfigures of the cost model:\n");
   for (const std::string& source : cost.sources) std::printf("  %s\n", source.c_str());
+  if (!latency_given)
+    std::printf("a communicator with a processor for each rank puts its own probe in the place of latency_ns and line_ns, and may choose "
+                "another plan; --latency NS sets them here\n");
+}
+
+/// The figures to plan with: the topology's, but for a latency that was given, as a communicator's probe would be.
+CostModel figures(const Topology& topology, const Options& options) {
+  CostModel cost = cost_model(topology, options.ranks);
+  if (!options.latency_ns) return cost;
+  constexpr double lines_in_flight = 16;  // as cost_model assumes
+  cost.latency_ns = *options.latency_ns;
+  cost.line_ns = cost.latency_ns / lines_in_flight;
+  for (std::string& source : cost.sources) {
+    char text[80];
+    const bool line = source.starts_with("line_ns ");
+    if (!line && !source.starts_with("latency_ns ")) continue;
+    std::snprintf(text, sizeof text, "%s %.4g: ", line ? "line_ns" : "latency_ns", line ? cost.line_ns : cost.latency_ns);
+    source = text + std::string(line ? "derived: sixteen cache lines under way at once" : "given by --latency");
+  }
+  return cost;
 }
 
 Result<void> run(const Options& options) {
@@ -135,7 +159,7 @@ Result<void> run(const Options& options) {
   auto machine = options.topology.empty() ? discover_topology() : load_topology(options.topology);
   if (!machine) return machine.error();
   const Topology topology = with_ranks(std::move(*machine), options.ranks);
-  const CostModel cost = cost_model(topology, options.ranks);
+  const CostModel cost = figures(topology, options);
   planning->limits.mapped = on_one_host(topology);
   const auto plan = options.algorithm.empty()
                         ? plan_call(topology, cost, *planning, *request)
@@ -146,7 +170,7 @@ Result<void> run(const Options& options) {
     return {};
   }
   print_header(options, *plan);
-  if (options.explain) print_reasons(*plan, cost);
+  if (options.explain) print_reasons(*plan, cost, options.latency_ns.has_value());
   print_program(*plan, options.rank);
   return {};
 }
@@ -164,18 +188,21 @@ int finish(const Options& options) {
 void add_plan(CLI::App& app, int& status) {
   auto options =
       std::make_shared<Options>();  // CLI11 keeps references to it until the program has parsed its arguments
+  const auto ranks = whole_number(0, std::numeric_limits<std::uint32_t>::max());
   CLI::App* plan = app.add_subcommand("plan", "Show the plan that a collective gets on a machine, and why");
   plan->add_option("OP", options->collective, "all_reduce, reduce, broadcast, reduce_scatter, all_gather, barrier, ...")
       ->required();
-  plan->add_option("-n,--ranks", options->ranks, "How many ranks")->required()->check(CLI::Range(1u, 1'000'000u));
+  plan->add_option("-n,--ranks", options->ranks, "How many ranks")->required()->check(whole_number(1, 1'000'000));
   plan->add_option("-b,--bytes", options->bytes, "Size of the larger buffer; K, M and G are powers of 1024");
   plan->add_option("--type", options->type, "Element type, e.g. f32 or bf16");
   plan->add_option("--op", options->op, "Reduction, e.g. sum or max");
-  plan->add_option("--root", options->root, "Root of a broadcast or reduce");
-  plan->add_option("--rank", options->rank, "Whose steps to print");
+  plan->add_option("--root", options->root, "Root of a broadcast or reduce")->check(ranks);
+  plan->add_option("--rank", options->rank, "Whose steps to print")->check(ranks);
   plan->add_option("--algorithm", options->algorithm, "This algorithm, or no plan; RONDO_ALGORITHM is one to prefer where it serves");
   plan->add_option("--topology", options->topology,
                    "An hwloc XML file, a topology in JSON, or a synthetic string; default: this machine");
+  plan->add_option("--latency", options->latency_ns, "Nanoseconds that a flag takes from rank to rank; default: the topology's figure")
+      ->check(decimal_number(0.1, 1e9));
   plan->add_option("--format", options->format, "text, or json: the whole plan")
       ->check(CLI::IsMember({"text", "json"}));
   plan->add_flag("--in-place", options->in_place, "Input and output share memory");

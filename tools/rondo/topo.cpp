@@ -4,6 +4,7 @@
 #include <string>
 
 #include "commands.hpp"
+#include "flags.hpp"
 #include "rondo/topology.hpp"
 
 namespace {
@@ -15,6 +16,7 @@ struct Options {
 };
 
 int show(const Options& options) {
+  if (!environment_makes_sense("topo")) return 2;
   const auto topology = options.described ? rondo::load_topology(options.from) : rondo::discover_topology();
   if (!topology) {
     std::fprintf(stderr, "rondo topo: %s\n", to_string(topology.error()).c_str());

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "commands.hpp"
+#include "flags.hpp"
 #include "rondo/formats.hpp"
 #include "rondo/verifier.hpp"
 
@@ -78,6 +79,7 @@ nlohmann::ordered_json describe(const Answer& answer) {
 }
 
 int show(const Options& options) {
+  if (!environment_makes_sense("verify")) return 2;
   int status = 0;
   auto list = nlohmann::ordered_json::array();
   for (const std::string& file : options.files) {
