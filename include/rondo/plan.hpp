@@ -99,7 +99,7 @@ struct PlanHeader {
   std::uint32_t scratch_chunks = 0;             ///< scratch of each rank, in chunks
   std::uint32_t depth = 2;                      ///< slots of each scratch chunk and of each link (≥ 1)
   std::uint32_t piece_bytes = 0;                ///< largest piece of a chunk run in one loop turn; 0: as the slots allow
-  std::uint32_t alignment_bytes = 64;           ///< chunk boundaries are multiples of this (but for the block's end)
+  std::uint32_t alignment_bytes = 64;           ///< chunk boundaries are multiples of this in blocks that have a unit for each chunk
   std::uint64_t min_bytes = 0;                  ///< message sizes it is meant for; max 0 means no limit
   std::uint64_t max_bytes = 0;
   bool out_of_place = true;                     ///< proved for separate input and output
@@ -161,7 +161,7 @@ struct ElementRange {
 };
 
 /// The one chunk formula: chunk `chunk` of a buffer whose blocks have `block_count` elements each. A block is dealt out in
-/// units of alignment_bytes, the first chunks get one unit more; late chunks of short blocks may be empty.
+/// units of alignment_bytes, or by elements when it has fewer units than chunks; the first chunks get one unit more, those beyond the elements are empty.
 ElementRange chunk_range(const PlanHeader& header, std::uint64_t block_count, std::size_t element_bytes, std::uint32_t chunk);
 
 /// Checks the form (indices in range, operands that fit their step, waits that name signals that exist, ...): what a

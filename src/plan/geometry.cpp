@@ -43,9 +43,12 @@ bool has_output(const PlanHeader& header, std::uint32_t rank) {
 
 ElementRange chunk_range(const PlanHeader& header, std::uint64_t block_count, std::size_t element_bytes,
                          std::uint32_t chunk) {
-  const std::uint64_t unit = std::max<std::uint64_t>(1, header.alignment_bytes / element_bytes);
-  const std::uint64_t units = (block_count + unit - 1) / unit;
   const std::uint64_t chunks = header.chunks_per_block;
+  const std::uint64_t aligned = std::max<std::uint64_t>(1, header.alignment_bytes / element_bytes);
+  // A block too short for an aligned unit a chunk is dealt out by elements: in no chunk would a plan's steps move nothing,
+  // and a wrong one look right, while there is an element for each.
+  const std::uint64_t unit = block_count > (chunks - 1) * aligned ? aligned : 1;
+  const std::uint64_t units = (block_count + unit - 1) / unit;
   const std::uint64_t block = chunk / chunks;
   const std::uint64_t k = chunk % chunks;
   const std::uint64_t each = units / chunks;

@@ -29,11 +29,12 @@ inline std::uint64_t block_bytes(const Request& request) {
   return request.collective == Collective::barrier ? 0 : request.count * size_of(request.type);
 }
 
-/// Bytes of the longest chunk, as chunk_range deals blocks out with the standard alignment of 64 bytes.
+/// Bytes of the longest chunk, the first of a block, with the standard alignment.
 inline std::uint64_t chunk_bytes(const Request& request, std::uint32_t chunks_per_block) {
-  const std::uint64_t block = block_bytes(request);
-  const std::uint64_t units = (block + 63) / 64;
-  return std::min(block, (units + chunks_per_block - 1) / chunks_per_block * 64);
+  PlanHeader header;
+  header.chunks_per_block = chunks_per_block;
+  const std::uint64_t element = size_of(request.type);
+  return chunk_range(header, block_bytes(request) / element, element, 0).count * element;
 }
 
 /// Largest piece that the slots hold; 0 when not even a cache line fits. Without scratch a chunk is one piece.

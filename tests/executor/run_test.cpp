@@ -111,6 +111,41 @@ TEST_CASE("a reduction to several destinations gives one sum however the process
         }
 }
 
+TEST_CASE("blocks with less than a cache line for each chunk are summed right by every algorithm") {
+  for (const std::uint32_t ranks : {2u, 3u, 5u}) {
+    Ranks group(ranks);
+    for (const char* algorithm : {"inline", "one_shot", "two_shot", "ring", "tree", "recursive_doubling", "halving_doubling"})
+      for (const bool in_place : {false, true})
+        for (std::uint64_t count = 1; count <= 16 * ranks + 2; count += count < 8 ? 1 : 3) {
+          INFO(algorithm << ", " << ranks << " ranks, " << count << " elements, in place " << in_place);
+          CHECK(group.all_reduce(algorithm, count, in_place, Variant{}, count) == "");
+        }
+  }
+}
+
+TEST_CASE("slots begin at cache lines however short the chunks are") {
+  for (const std::uint64_t count : {1u, 2u, 3u, 7u, 33u, 5000u})
+    for (const char* algorithm : {"one_shot", "two_shot", "ring", "halving_doubling"}) {
+      INFO(algorithm << ", " << count << " elements");
+      const auto plan = plan_of(request_of(Collective::all_reduce, 3, count * 4), algorithm);
+      REQUIRE(plan);
+      CompileRequest request;
+      request.count = count;
+      request.layout = layout;
+      const auto executable = compile(lower(*plan), request);
+      REQUIRE(executable);
+      CHECK(executable->slot_stride % 64 == 0);
+      CHECK(executable->call_stride % 64 == 0);
+      std::size_t slots = 0;
+      for (const ExecOperand& operand : executable->operands) {
+        if (operand.kind != ExecOperand::slot) continue;
+        ++slots;
+        CHECK(operand.offset % 64 == 0);
+      }
+      CHECK(slots > 0);
+    }
+}
+
 TEST_CASE("calls of all sizes in turn stay right while small ones rotate through the staging") {
   Ranks group(3);
   std::mt19937_64 random(7);

@@ -1,5 +1,6 @@
 // Every plan of every algorithm: well formed, and right in many random interleavings.
 #include <algorithm>
+#include <set>
 
 #include "plan/machine.hpp"
 #include "requests.hpp"
@@ -66,8 +67,10 @@ std::string fault(const Plan& plan, int runs) {
 TEST_CASE("every plan has a good form, and so has what it is lowered to") {
   for (const std::uint32_t ranks : {1u, 2u, 3u, 4u, 5u, 6u, 7u, 8u, 9u, 16u, 33u, 64u}) {
     int plans = 0;
+    std::set<std::uint32_t> pieces;  // of trees: they grow with the message
     for_all_plans(ranks, [&](const Plan& plan, const std::string& name) {
       ++plans;
+      if (plan.header.algorithm == "tree") pieces.insert(plan.header.piece_bytes);
       INFO(name);
       const auto fine = check_form(plan);
       if (!fine) FAIL_CHECK(to_string(fine.error()));
@@ -75,6 +78,7 @@ TEST_CASE("every plan has a good form, and so has what it is lowered to") {
       if (!lowered) FAIL_CHECK("lowered: " + to_string(lowered.error()));
     });
     CHECK(plans >= (ranks == 1 ? 14 : 20));
+    if (ranks > 2) CHECK(pieces.size() > 1);
   }
 }
 

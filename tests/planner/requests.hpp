@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "rondo/planner.hpp"
@@ -49,8 +50,8 @@ inline const std::vector<Collective>& all_collectives() {
   return all;
 }
 
-/// Calls `check` with every plan that some algorithm makes for `ranks` ranks: roots at both ends and in the middle, a
-/// message small enough for any protocol and one of many pieces, mapped ranks and links.
+/// Calls `check` with every plan that some algorithm makes for `ranks` ranks: roots at both ends and in the middle, mapped
+/// ranks and links, a message small enough for any protocol and, where that makes another plan, one of many pieces.
 inline void for_all_plans(std::uint32_t ranks, const std::function<void(const Plan&, const std::string&)>& check) {
   for (const std::string_view algorithm : algorithm_names())
     for (const Collective collective : all_collectives())
@@ -58,10 +59,14 @@ inline void for_all_plans(std::uint32_t ranks, const std::function<void(const Pl
         const bool rooted = collective == Collective::broadcast || collective == Collective::reduce;
         if (root != 0 && (!rooted || root >= ranks)) continue;
         for (const bool mapped : {true, false}) {
-          const auto plan = plan_of(request_of(collective, ranks, 8, root), std::string(algorithm), mapped);
-          if (!plan) continue;
-          check(*plan, std::string(algorithm) + " " + std::string(to_string(collective)) + ", " +
-                           std::to_string(ranks) + " ranks, root " + std::to_string(root) + (mapped ? "" : ", links"));
+          std::optional<PlanHeader> seen;
+          for (const std::uint64_t bytes : {std::uint64_t{8}, std::uint64_t{64} << 20}) {
+            const auto plan = plan_of(request_of(collective, ranks, bytes, root), std::string(algorithm), mapped);
+            if (!plan || (seen && *seen == plan->header)) continue;  // header and algorithm make the plan
+            seen = plan->header;
+            check(*plan, std::string(algorithm) + " " + std::string(to_string(collective)) + ", " + std::to_string(ranks) + " ranks, root " +
+                             std::to_string(root) + (mapped ? ", " : ", links, ") + std::to_string(bytes) + " bytes");
+          }
         }
       }
 }

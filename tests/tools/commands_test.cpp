@@ -2,6 +2,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "rondo/rondo.h"
 #include "support/catch.hpp"
 #include "tools/plans.hpp"
 #include "tools/subprocess.hpp"
@@ -58,7 +59,12 @@ TEST_CASE("rondo refuses a wrong command, flag, size, type, operation or file in
                      {{"plan", "all_redcue", "--ranks", "2"}, {}, {"all_redcue", "all_reduce"}},
                      {{"plan", "all_reduce"}, {}, {"--ranks"}},
                      {{"plan", "all_reduce", "--ranks", "0"}, {}, {"--ranks", "0"}},
-                     {{"plan", "all_reduce", "--ranks", "two"}, {}, {"--ranks", "two"}},
+                     {{"plan", "all_reduce", "--ranks", "two"}, {}, {"-n,--ranks", "two", "1 to 1000000"}},
+                     {{"plan", "all_reduce", "-n"}, {}, {"-n,--ranks needs a value"}},
+                     {{"plan", "all_reduce", "-n", "2", "--rank", "-1"}, {}, {"--rank:", "'-1'", "a whole number from 0"}},
+                     {{"plan", "all_reduce", "-n", "2", "--root", "1.5"}, {}, {"--root", "'1.5'", "a whole number from 0"}},
+                     {{"plan", "all_reduce", "-n", "2", "--latency", "slow"}, {}, {"--latency", "'slow'", "a number from"}},
+                     {{"plan", "all_reduce", "-n", "2", "--explain=deep"}, {}, {"--explain", "deep", "flag alone"}},
                      {{"plan", "all_reduce", "--ranks", "2", "--bytes", "1X"}, {}, {"--bytes", "1X", "K, M or G"}},
                      {{"plan", "all_reduce", "--ranks", "2", "--type", "f33"}, {}, {"f33", "f32"}},
                      {{"plan", "all_reduce", "--ranks", "2", "--op", "mean"}, {}, {"mean", "avg"}},
@@ -68,6 +74,16 @@ TEST_CASE("rondo refuses a wrong command, flag, size, type, operation or file in
                      {{"verify", "/nowhere/plan.json"}, {}, {"/nowhere/plan.json"}},
                      {{"verify", garbage}, {}, {"garbage.json"}},
                  }) == "");
+}
+
+TEST_CASE("rondo topo and rondo verify refuse a bad RONDO_ variable too") {
+  const Words verify{"verify", RONDO_SOURCE_DIR "/tests/formats/data/ring3.xml"};
+  std::vector<Refused> cases;
+  for (const Words& command : {Words{"topo"}, Words{"topo", "--from", "pu:2"}, verify}) {
+    cases.push_back({command, {"RONDO_LOG=nonsense"}, {"RONDO_LOG", "nonsense", "debug"}});
+    cases.push_back({command, {"RONDO_STAGING_BYTES=1K"}, {"RONDO_STAGING_BYTES", "1K", "64K"}});
+  }
+  CHECK(refusals(rondo_program(), cases) == "");
 }
 
 TEST_CASE("rondo plan refuses a bad RONDO_ variable in one line that names it, its value and what would be accepted") {
@@ -119,7 +135,18 @@ TEST_CASE("rondo-bench refuses a wrong flag, size, type, operation, file or vari
                      {{}, {}, {"OP"}},
                      {{"all_redcue", "-n", "2"}, {}, {"all_redcue", "all_reduce"}},
                      {{"all_reduce", "-n", "2", "--bogus"}, {}, {"--bogus", "--help"}},
-                     {{"all_reduce", "-n", "0"}, {}, {"--ranks", "0"}},
+                     {{"all_reduce", "-n", "0"}, {}, {"-n,--ranks", "'0'", "1 to 4096"}},
+                     {{"all_reduce", "-n"}, {}, {"-n,--ranks needs a value", "local ranks"}},
+                     {{"all_reduce", "-n", "2", "--iters", "-1"}, {}, {"--iters", "'-1'", "a whole number from 0"}},
+                     {{"all_reduce", "-n", "2", "-w", "-1"}, {}, {"-w,--warmup_iters", "'-1'", "a whole number from 0"}},
+                     {{"all_reduce", "-n", "2", "-r", "-1"}, {}, {"-r,--root", "'-1'", "a whole number from 0"}},
+                     {{"all_reduce", "-n", "2", "-f", "1"}, {}, {"-f,--stepfactor", "'1'", "1.001"}},
+                     {{"all_reduce", "-n", "2", "-c", "2"}, {}, {"-c,--check", "'2'", "0 to 1"}},
+                     {{"all_reduce", "--threads=often", "-n", "2"}, {}, {"--threads", "often", "flag alone"}},
+                     {{"all_to_all", "-n", "2"}, {}, {"all_to_all", "all_reduce", "send_recv"}},
+                     {{"send_recv", "-n", "1"}, {}, {"-n,--ranks", "'1'", "2 or more"}},
+                     {{"send_recv", "-n", "3", "--plan", ring}, {}, {"--plan", "send_recv"}},
+                     {{"all_reduce", "-n", "2", "--json", "/nowhere/rows.json"}, {}, {"--json", "/nowhere/rows.json"}},
                      {{"all_reduce", "-n", "2", "-b", "huge"}, {}, {"-b", "huge", "64K"}},
                      {{"all_reduce", "-n", "2", "-b", "-8"}, {}, {"-8"}},
                      {{"all_reduce", "-n", "2", "-b", "1M", "-e", "1K"}, {}, {"-b", "1M", "1K"}},
@@ -150,6 +177,7 @@ TEST_CASE("rondo says its version, and its help goes to standard output") {
     const Finished version = run({program, "--version"});
     CHECK(version.code == 0);
     CHECK(contains(version.out, "rondo"));
+    CHECK(contains(version.out, std::to_string(RONDO_VERSION_MAJOR) + "." + std::to_string(RONDO_VERSION_MINOR) + "."));
     const Finished help = run({program, "--help"});
     CHECK(help.code == 0);
     CHECK_FALSE(help.out.empty());
@@ -189,6 +217,37 @@ TEST_CASE("rondo plan explains what was chosen, what it would have cost otherwis
     INFO(word);
     CHECK(contains(finished.out, word));
   }
+}
+
+TEST_CASE("rondo plan says that a communicator probes the latency, and plans with the one that --latency gives") {
+  const auto explained = [](const Words& more) {
+    Words command{rondo_program(), "plan", "all_reduce", "--topology", "l3:1 core:2 pu:1", "-n", "2", "--bytes", "2K", "--explain"};
+    command.insert(command.end(), more.begin(), more.end());
+    const Finished finished = run(command);
+    INFO(finished.err);
+    CHECK(finished.code == 0);
+    return finished.out;
+  };
+  const std::string assumed = explained({});
+  CHECK(contains(assumed, "assumed, between ranks 0 and 1"));
+  CHECK(contains(assumed, "probe"));
+  CHECK(contains(assumed, "--latency NS"));
+  const std::string given = explained({"--latency", "275"});
+  CHECK(contains(given, "latency_ns 275: given by --latency"));
+  CHECK_FALSE(contains(given, "probe"));
+  const auto first_line = [](const std::string& text) { return text.substr(0, text.find('\n')); };
+  CHECK(first_line(explained({"--latency", "5"})) != first_line(explained({"--latency", "20000"})));
+}
+
+TEST_CASE("the benchmarks of single parts refuse a wrong flag in one line too") {
+  const std::string folder = RONDO_BINARY_DIR "/bin/";
+  CHECK(refusals(folder + "bench_floor", {{{"--ranks", "99"}, {}, {"-n,--ranks", "'99'", "2 to 8"}}, {{"--bogus"}, {}, {"--bogus", "--only"}}}) == "");
+  CHECK(refusals(folder + "bench_overhead", {{{"--calls", "0"}, {}, {"--calls", "'0'", "1 to 100000000"}},
+                                             {{"--bogus"}, {}, {"--bogus", "--rounds"}},
+                                             {{"--rounds", "1"}, {"RONDO_LOG=loud"}, {"RONDO_LOG", "loud", "debug"}}}) == "");
+  CHECK(refusals(folder + "bench_kernels", {{{"--bogus"}, {}, {"--bogus"}}}) == "");
+  CHECK(refusals(folder + "compare", {{{"--raw", "/dev/null", "--rounds", "x"}, {}, {"--rounds", "'x'", "1 to 1000"}},
+                                      {{"--raw", "/dev/null"}, {"RONDO_LOG=loud"}, {"RONDO_LOG", "loud", "debug"}}}) == "");
 }
 
 TEST_CASE("a plan that rondo plan writes is proved by rondo verify, for every collective it makes") {

@@ -1,5 +1,7 @@
 #include "tools/plans.hpp"
 
+#include <stdexcept>
+
 #include "tools/subprocess.hpp"
 
 namespace {
@@ -54,4 +56,33 @@ json crossed_waits(json plan) {
     steps.insert(steps.begin(), wait);
   }
   return plan;
+}
+
+std::vector<Spoiled> spoiled_at_one_rank(const json& plan) {
+  // The steps of a lane: 0 put a chunk, 1 signal, 2 wait, 3 reduce, 4 signal, 5 wait, 6 fetch the other chunk.
+  std::vector<Spoiled> all;
+  for (const std::size_t rank : {0u, 1u}) {
+    const auto add = [&](const std::string& how, const std::string& fate, const auto& spoil) {
+      json changed = plan;
+      spoil(steps_of(changed, rank));
+      all.push_back({"rank " + std::to_string(rank) + " " + how, fate, std::move(changed)});
+    };
+    const auto shift = [](json& operand) { operand = other_chunk(operand); };
+    const std::string peers_chunk = "scratch@" + std::to_string(1 - rank) + "[" + std::to_string(rank) + "]";
+    const auto peers_part = [&](json& steps) -> json& {
+      for (json& source : steps.at(3).at("reduce"))
+        if (source == peers_chunk) return source;
+      throw std::runtime_error("no step reads " + peers_chunk);
+    };
+    add("puts nothing", "wrong values", [&](json& steps) { steps.erase(0); });
+    add("puts the other chunk", "wrong values", [&](json& steps) { shift(steps.at(0).at("copy")); });
+    add("reads its own input twice", "wrong values", [&](json& steps) { peers_part(steps) = "input[" + std::to_string(rank) + "]"; });
+    add("reads the peer's other chunk", "wrong values", [&](json& steps) { shift(peers_part(steps)); });
+    add("writes its sum to the other chunk", "wrong values", [&](json& steps) { shift(steps.at(3).at("to").at(0)); });
+    add("fetches nothing", "wrong values", [&](json& steps) { steps.erase(6); });
+    add("fetches the other chunk", "wrong values", [&](json& steps) { shift(steps.at(6).at("copy")); });
+    add("fetches into the other chunk", "wrong values", [&](json& steps) { shift(steps.at(6).at("to").at(0)); });
+    if (rank == 1) add("never says that its sum is there", "deadline", [&](json& steps) { steps.erase(4); });
+  }
+  return all;
 }

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 /// What `rondo plan COLLECTIVE --format json` writes; null when that failed.
 nlohmann::json planned(const std::string& collective, int ranks, const std::string& bytes,
@@ -12,3 +13,11 @@ nlohmann::json planned(const std::string& collective, int ranks, const std::stri
 nlohmann::json off_by_one_chunk(nlohmann::json plan);  ///< what is fetched from the peer is the other chunk
 nlohmann::json own_input_twice(nlohmann::json plan);   ///< the peer's contribution is replaced by one's own
 nlohmann::json crossed_waits(nlohmann::json plan);     ///< each rank waits for the peer before it has signalled itself
+
+/// The same plan spoiled in one step of one rank, which touches one of its two chunks.
+struct Spoiled {
+  std::string how;
+  std::string fate;  ///< "wrong values" or "deadline": what a run of it shows
+  nlohmann::json plan;
+};
+std::vector<Spoiled> spoiled_at_one_rank(const nlohmann::json& plan);

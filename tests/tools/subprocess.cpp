@@ -1,14 +1,20 @@
 #include "tools/subprocess.hpp"
 
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -29,6 +35,18 @@ std::string read_all(int descriptor) {
   for (ssize_t got; (got = read(descriptor, some, sizeof some)) > 0;) text.append(some, static_cast<std::size_t>(got));
   close(descriptor);
   return text;
+}
+
+/// From here on and in what this process becomes, clone fails: a limit on processes wouldn't bind root.
+void refuse_forks() {
+  sock_filter program[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                           BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 1, 0),
+                           BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1),
+                           BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EAGAIN),
+                           BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  const sock_fprog filter{sizeof program / sizeof program[0], program};
+  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0) _exit(126);
 }
 
 [[noreturn]] void become(const std::vector<std::string>& words, const std::vector<std::string>& settings, int out,
@@ -83,10 +101,11 @@ class Folder {
 
 }  // namespace
 
-Finished run(const std::vector<std::string>& words, const std::vector<std::string>& settings, int seconds) {
+Finished run(const std::vector<std::string>& words, const std::vector<std::string>& settings, int seconds, Forks forks) {
   const int out = open_memory("stdout");
   const int err = open_memory("stderr");
   const pid_t child = fork();
+  if (child == 0 && forks == Forks::refused) refuse_forks();
   if (child == 0) become(words, settings, out, err);
   const int status = wait_at_most(child, seconds);
   Finished finished;

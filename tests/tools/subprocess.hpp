@@ -9,9 +9,12 @@ struct Finished {
   std::string out, err;
 };
 
+/// Whether the system lets a program start processes: `refused` is what a full table of processes does.
+enum class Forks { allowed, refused };
+
 /// Runs `words[0]` with the rest as arguments and `settings` ("NAME=value") on top of this process's environment.
 /// Kills it with all its children after `seconds`.
-Finished run(const std::vector<std::string>& words, const std::vector<std::string>& settings = {}, int seconds = 120);
+Finished run(const std::vector<std::string>& words, const std::vector<std::string>& settings = {}, int seconds = 120, Forks forks = Forks::allowed);
 
 /// "" when the program refused its input as it should: exit code 2, and one line on stderr that has all of `words`.
 std::string refusal(const Finished& finished, const std::vector<std::string>& words);

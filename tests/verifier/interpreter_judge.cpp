@@ -2,15 +2,14 @@
 //
 // Why that decides all interleavings. Call an event of another lane *in reach* of event t if it can happen before t
 // does, from the state in which t is enabled. Events only ever enable one another: done steps and signals are never
-// taken back, and each end of a link belongs to one lane (check_form), so nobody can take the message or the free slot
-// that t waits for. Hence running all other lanes as far as they go, with t's lane frozen, visits exactly the events in
+// taken back, and each end of a link belongs to one lane (check_form; two lanes at one end conflict), so nobody can take the
+// message or the free slot that t waits for. Hence running all other lanes as far as they go, with t's lane frozen, visits exactly the events in
 // reach.
 //   - If one of them conflicts with t (same place, one writes), both can be under way at once: a race, and the plan is
-//   wrong.
+//     wrong.
 //   - If none does, t commutes with whatever may happen before it. {t} is then a persistent set in Godefroid's sense:
-//   every
-//     interleaving from this state is equivalent to one that begins with t, with the same memory, the same deadlocks
-//     and the same races. (If two other events race with one another, say u and v after the steps σ, those steps are in
+//     every interleaving from this state is equivalent to one that begins with t, with the same memory, the same
+//     deadlocks and the same races. (If two other events race with one another, say u and v after the steps σ, those steps are in
 //     reach of t too, so that σ, u and v still lie ahead after t, and u meets v when the first of them is performed.)
 // So nothing is left to branch on. interpreter_walk.cpp branches all the same, on everything; a test holds the two
 // against each other.

@@ -10,7 +10,7 @@ Progress Machine::start() const {
 
 Memory Machine::fresh_memory() const {
   return {std::vector<ValueId>(model_.place_count(), junk),
-          std::vector<std::deque<std::vector<ValueId>>>(model_.link_count())};
+          std::vector<std::vector<std::vector<ValueId>>>(model_.link_count())};
 }
 
 const Event* Machine::next(const Progress& progress, std::uint32_t lane) const {
@@ -66,8 +66,13 @@ std::optional<Judgement> Machine::write(Memory& memory, const Event& event, cons
     for (const Place place : event.writes) memory.places[place] = junk;  // the user's again
     return wrong;
   }
-  for (const PlaceList& source : event.sources)
-    if (source.is_link) memory.links[source.link].pop_front();
+  for (const PlaceList& source : event.sources) {
+    if (!source.is_link) continue;
+    // Only where two lanes receive on one link can another have taken it between the halves of this step.
+    auto& link = memory.links[source.link];
+    if (link.empty()) return flaw(Flaw::race, Model::name(event) + " finds its message taken");
+    link.erase(link.begin());
+  }
   for (const PlaceList& destination : event.destinations) {
     if (destination.is_link) memory.links[destination.link].push_back(latch.values);
     for (std::uint32_t j = 0; j < destination.places.size(); ++j) {

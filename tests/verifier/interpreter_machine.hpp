@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,7 +21,7 @@ struct Progress {
 /// What is where. A message is a list of values, one a chunk.
 struct Memory {
   std::vector<ValueId> places;
-  std::vector<std::deque<std::vector<ValueId>>> links;
+  std::vector<std::vector<std::vector<ValueId>>> links;  // oldest message first; short, and empty ones cost nothing to copy
 };
 
 /// What a step has read and not yet written.

@@ -17,13 +17,15 @@ std::vector<std::pair<std::uint32_t, std::uint32_t>> unroll(const std::vector<St
   return order;
 }
 
-/// The body's step that is the lane's `number`-th signal.
-std::uint32_t signal_step(const std::vector<Step>& steps, std::uint32_t number) {
+/// The body's step that is the lane's `number`-th signal; none: the lane has no such signal.
+std::optional<std::uint32_t> signal_step(const std::vector<Step>& steps, std::uint32_t number) {
   std::uint32_t seen = 0;
   for (std::uint32_t s = 0; s < steps.size(); ++s)
     if (steps[s].kind == StepKind::signal && seen++ == number) return s;
-  __builtin_trap();  // check_form would have refused the plan
+  return std::nullopt;
 }
+
+constexpr Need never{0, ~std::uint32_t{0}};
 
 bool owns_both(const PlanHeader& header, std::uint32_t rank) {
   return has_input(header, rank) && has_output(header, rank);
@@ -128,6 +130,13 @@ void Model::add_end_needs() {
     }
 }
 
+Need Model::done(std::uint32_t rank, std::uint32_t lane, std::uint32_t step, std::uint32_t piece) const {
+  if (lane >= programs_[rank].lanes.size()) return never;
+  const std::uint32_t number = lane_number(rank, lane);
+  const auto at = position_[number].find({step, piece});
+  return at == position_[number].end() ? never : Need{number, at->second + 1};
+}
+
 Event Model::make_event(std::uint32_t rank, std::uint32_t lane, std::uint32_t number, const Step& step,
                         std::uint32_t piece) {
   Event event;
@@ -135,14 +144,12 @@ Event Model::make_event(std::uint32_t rank, std::uint32_t lane, std::uint32_t nu
   event.plan_lane = lane;
   event.step = number;
   event.piece = piece;
-  for (const After& after : step.after)
-    event.needs.push_back(
-        {lane_number(rank, after.lane), position_[lane_number(rank, after.lane)].at({after.step, piece}) + 1});
+  for (const After& after : step.after) event.needs.push_back(done(rank, after.lane, after.step, piece));
   if (step.kind == StepKind::wait && piece >= step.wait.lag) {
     const WaitFor& wait = step.wait;
-    const std::uint32_t other = lane_number(wait.rank, wait.lane);
-    const std::uint32_t awaited = signal_step(programs_[wait.rank].lanes[wait.lane].steps, wait.signal);
-    event.needs.push_back({other, position_[other].at({awaited, piece - wait.lag}) + 1});
+    const bool exists = wait.rank < header_.ranks && wait.lane < programs_[wait.rank].lanes.size();
+    const auto awaited = exists ? signal_step(programs_[wait.rank].lanes[wait.lane].steps, wait.signal) : std::nullopt;
+    event.needs.push_back(awaited ? done(wait.rank, wait.lane, *awaited, piece - wait.lag) : never);
   }
   if (step.kind == StepKind::wait || step.kind == StepKind::signal) return event;
   event.kind = EventKind::move;

@@ -50,7 +50,7 @@ struct Event {
 
 class Model {
  public:
-  /// `in_place`: with the alias that the collective has. The plan must have passed check_form.
+  /// `in_place`: with the alias that the collective has. Nothing in the plan may be impossible (limits_of).
   Model(const Plan& plan, std::uint32_t pieces, bool in_place);
 
   const PlanHeader& header() const { return header_; }
@@ -83,6 +83,8 @@ class Model {
   void add_lane(std::uint32_t rank, std::uint32_t lane, const std::vector<Step>& steps);
   void add_end_needs();
   Event make_event(std::uint32_t rank, std::uint32_t lane, std::uint32_t number, const Step& step, std::uint32_t piece);
+  /// After that step for that piece: never, if there is none.
+  Need done(std::uint32_t rank, std::uint32_t lane, std::uint32_t step, std::uint32_t piece) const;
   PlaceList lay_out(const Operand& operand, Event& event, bool destination);
   void find_overlap(const Event& event);
   std::uint32_t user_lane(std::uint32_t rank) const { return first_lane_[rank]; }

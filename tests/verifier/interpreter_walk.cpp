@@ -17,33 +17,34 @@ struct State {
   std::vector<std::optional<Latch>> under_way;  // of each lane: the step that has read and not yet written
 };
 
-std::string key(const State& state) {
-  std::string bytes;
-  const auto add = [&](std::uint32_t number) { bytes.append(reinterpret_cast<const char*>(&number), sizeof number); };
-  for (const std::uint32_t done : state.progress.done) add(done);
-  for (const ValueId value : state.memory.places) add(value);
+/// All that tells one state from another.
+std::u32string key(const State& state) {
+  std::u32string numbers;
+  numbers.reserve(state.progress.done.size() + state.memory.places.size() + 2 * state.memory.links.size() + 4 * state.under_way.size());
+  for (const std::uint32_t done : state.progress.done) numbers.push_back(done);
+  for (const ValueId value : state.memory.places) numbers.push_back(value);
   for (const auto& link : state.memory.links) {
-    add(static_cast<std::uint32_t>(link.size()));
+    numbers.push_back(static_cast<char32_t>(link.size()));
     for (const auto& message : link)
-      for (const ValueId value : message) add(value);
+      for (const ValueId value : message) numbers.push_back(value);
   }
   for (const auto& latch : state.under_way) {
-    add(latch ? 1 : 0);
+    numbers.push_back(latch ? 1 : 0);
     if (latch)
-      for (const ValueId value : latch->values) add(value);
+      for (const ValueId value : latch->values) numbers.push_back(value);
   }
-  return bytes;
+  return numbers;
 }
 
 class Walk {
  public:
-  Walk(const Model& model, Exhaustive& found, std::uint64_t most_states)
-      : model_(model), machine_(model), found_(found), most_states_(most_states) {}
+  Walk(const Model& model, Exhaustive& found, std::uint64_t most_states, Flaw enough)
+      : model_(model), machine_(model), found_(found), most_states_(most_states), enough_(enough) {}
 
   void run() {
     if (model_.overlap()) return record(machine_.flaw(Flaw::overlap_in_step, *model_.overlap()));
     visit({machine_.start(), machine_.fresh_memory(), std::vector<std::optional<Latch>>(model_.lanes().size())});
-    while (!open_.empty()) {
+    while (!open_.empty() && found_.complete && !found_.shows(enough_)) {
       const State state = std::move(open_.back());
       open_.pop_back();
       bool moved = false;
@@ -106,8 +107,9 @@ class Walk {
   Machine machine_;
   Exhaustive& found_;
   const std::uint64_t most_states_;
+  const Flaw enough_;
   std::vector<State> open_;
-  std::unordered_set<std::string> seen_;
+  std::unordered_set<std::u32string> seen_;
 };
 
 }  // namespace
@@ -116,13 +118,14 @@ bool Exhaustive::shows(Flaw flaw) const {
   return std::any_of(flaws.begin(), flaws.end(), [&](const Judgement& found) { return found.flaw == flaw; });
 }
 
-Exhaustive walk_all(const Plan& plan, const std::vector<std::uint32_t>& pieces, std::uint64_t most_states) {
+Exhaustive walk_all(const Plan& plan, const std::vector<std::uint32_t>& pieces, std::uint64_t most_states, Flaw enough) {
   Exhaustive found;
   for (const std::uint32_t count : pieces)
     for (const bool in_place : {false, true}) {
       if (in_place ? !plan.header.in_place : !plan.header.out_of_place) continue;
+      if (found.shows(enough)) return found;
       const Model model(plan, count, in_place);
-      Walk(model, found, most_states).run();
+      Walk(model, found, most_states, enough).run();
     }
   return found;
 }

@@ -13,6 +13,7 @@ class Breeder {
     for (std::uint32_t rank = 0; rank < header_.ranks; ++rank) programs_.push_back(plan.program(rank));
   }
 
+  /// One change to one step.
   std::vector<Mutant> breed() {
     for (rank_ = 0; rank_ < header_.ranks; ++rank_)
       for (lane_ = 0; lane_ < programs_[rank_].lanes.size(); ++lane_)
@@ -24,7 +25,16 @@ class Breeder {
           for (std::size_t k = 0; k < step.destinations.size(); ++k) change_operand(false, k);
           change_rest();
         }
-    change_depth();
+    return std::move(mutants_);
+  }
+
+  std::vector<Mutant> breed_depths() {
+    for (const std::uint32_t depth : {header_.depth - 1, header_.depth + 1}) {
+      if (depth == 0) continue;
+      PlanHeader changed = header_;
+      changed.depth = depth;
+      mutants_.push_back({"depth " + std::to_string(depth), Plan(changed, programs_)});
+    }
     return std::move(mutants_);
   }
 
@@ -119,15 +129,6 @@ class Breeder {
     for (Operand& operand : step.destinations) operand.count = count;
   }
 
-  void change_depth() {
-    for (const std::uint32_t depth : {header_.depth - 1, header_.depth + 1}) {
-      if (depth == 0) continue;
-      PlanHeader changed = header_;
-      changed.depth = depth;
-      mutants_.push_back({"depth " + std::to_string(depth), Plan(changed, programs_)});
-    }
-  }
-
   const PlanHeader header_;
   std::vector<Program> programs_;
   std::vector<Mutant> mutants_;
@@ -138,29 +139,42 @@ class Breeder {
 
 }  // namespace
 
-std::vector<Mutant> all_mutants(const Plan& plan) {
-  return Breeder(plan).breed();
-}
+namespace {
 
-std::vector<Mutant> double_mutants(const Plan& plan, std::size_t count, std::uint64_t seed) {
-  std::vector<Mutant> mutants;
-  for (const Mutant& first : some_mutants(plan, count, seed)) {
-    if (!check_form(first.plan)) continue;
-    Mutant second = some_mutants(first.plan, 1, seed + mutants.size()).at(0);
-    second.description = first.description + ", and " + second.description;
-    mutants.push_back(std::move(second));
-  }
-  return mutants;
-}
-
-std::vector<Mutant> some_mutants(const Plan& plan, std::size_t count, std::uint64_t seed) {
-  std::vector<Mutant> mutants = all_mutants(plan);
+std::vector<Mutant> step_mutants(const Plan& plan, std::size_t count, std::uint64_t seed) {
+  std::vector<Mutant> mutants = Breeder(plan).breed();
   std::mt19937_64 random(seed);
   // Fisher and Yates by hand: std::shuffle differs between standard libraries, and a seed must mean the same
   // everywhere.
   for (std::size_t k = 0; k + 1 < mutants.size() && k < count; ++k)
     std::swap(mutants[k], mutants[k + random() % (mutants.size() - k)]);
   if (mutants.size() > count) mutants.erase(mutants.begin() + static_cast<std::ptrdiff_t>(count), mutants.end());
+  return mutants;
+}
+
+std::vector<Mutant> with_depths(std::vector<Mutant> mutants, const Plan& plan) {
+  for (Mutant& mutant : Breeder(plan).breed_depths()) mutants.push_back(std::move(mutant));
+  return mutants;
+}
+
+}  // namespace
+
+std::vector<Mutant> all_mutants(const Plan& plan) {
+  return with_depths(Breeder(plan).breed(), plan);
+}
+
+std::vector<Mutant> some_mutants(const Plan& plan, std::size_t count, std::uint64_t seed) {
+  return with_depths(step_mutants(plan, count, seed), plan);
+}
+
+std::vector<Mutant> double_mutants(const Plan& plan, std::size_t count, std::uint64_t seed) {
+  std::vector<Mutant> mutants;
+  for (const Mutant& first : with_depths(step_mutants(plan, count, seed), plan)) {
+    if (!check_form(first.plan)) continue;
+    Mutant second = step_mutants(first.plan, 1, seed + mutants.size()).at(0);
+    second.description = first.description + ", and " + second.description;
+    mutants.push_back(std::move(second));
+  }
   return mutants;
 }
 

@@ -18,10 +18,11 @@ struct Mutant {
 /// taken away; a slot less or more.
 std::vector<Mutant> all_mutants(const Plan& plan);
 
-/// `count` of them drawn with a seed (all if there are no more).
+/// `count` of the changes to steps drawn with a seed (all if there are no more), and the slot less and more: of so few
+/// a draw would often take none.
 std::vector<Mutant> some_mutants(const Plan& plan, std::size_t count, std::uint64_t seed);
 
-/// Up to `count` plans that are two changes away.
+/// Plans that are two changes away: from up to `count` that are one away, and from those of a slot less and more.
 std::vector<Mutant> double_mutants(const Plan& plan, std::size_t count, std::uint64_t seed);
 
 }  // namespace rondo::test

@@ -1,55 +1,77 @@
 // The verifier against the interpreter, which shares nothing with it: on every plan, and on every plan one change away,
-// both must say the same. Wrong forms count apart, since check_form finds them before either is asked.
+// both must say the same. What check_form refuses must be wrong to the interpreter too, or something that the IR rules out.
 #include <algorithm>
 #include <map>
-#include <set>
 
-#include "planner/requests.hpp"
 #include "rondo/verifier.hpp"
 #include "support/catch.hpp"
 #include "verifier/hand_plans.hpp"
 #include "verifier/interpreter.hpp"
 #include "verifier/mutants.hpp"
+#include "verifier/planner_plans.hpp"
 
 namespace rondo::test {
 namespace {
 
 constexpr std::uint64_t seed = 20240229;
 
+using Counts = std::map<std::string, std::size_t>;
+
+std::string listed(const Counts& counts) {
+  std::string text;
+  for (const auto& [name, count] : counts) text += (text.empty() ? "" : ", ") + name + " " + std::to_string(count);
+  return text.empty() ? "none" : text;
+}
+
 struct Tally {
-  std::size_t wrong_form = 0;
   std::size_t unchanged = 0;
   std::size_t changed = 0;
+  std::size_t refused = 0;  // by check_form, all of the following:
+  std::size_t refused_changed = 0;
+  Counts refused_harmless;    // only ruled out: by what
+  Counts refused_impossible;  // not performed: why
   std::size_t disagreements = 0;
-  std::map<std::string, std::size_t> by_fault;  // what the interpreter found
+  Counts by_fault;  // what the interpreter found
 
   std::size_t judged() const { return unchanged + changed; }
   std::string text() const {
-    std::string text = std::to_string(judged()) + " judged by both: " + std::to_string(unchanged) + " mean the same, " +
-                       std::to_string(changed) + " do not (";
-    for (const auto& [name, count] : by_fault) text += name + " " + std::to_string(count) + ", ";
-    text += "); " + std::to_string(wrong_form) + " more have a wrong form; " + std::to_string(disagreements) +
-            " disagreements; seed " + std::to_string(seed);
-    return text;
+    return std::to_string(judged()) + " judged by both: " + std::to_string(unchanged) + " mean the same, " + std::to_string(changed) +
+           " do not (" + listed(by_fault) + "). " + std::to_string(refused) + " more have a wrong form: " + std::to_string(refused_changed) +
+           " don't mean the same; can't be performed: " + listed(refused_impossible) + "; do no harm but are ruled out: " +
+           listed(refused_harmless) + ". " + std::to_string(disagreements) + " disagreements; seed " + std::to_string(seed);
   }
 };
+
+void disagree(Tally& tally, const std::string& what, const Plan& plan) {
+  if (++tally.disagreements > 20) return;
+  FAIL_CHECK(what << "\n" << (tally.disagreements <= 3 ? write_plan(plan) : ""));
+}
+
+/// A plan that check_form refused: is it as bad as that?
+void judge_refused(const std::string& name, const Plan& plan, const std::string& why, const Limits& limits, Tally& tally) {
+  ++tally.refused;
+  if (!limits.impossible.empty()) ++tally.refused_impossible[limits.impossible];
+  else if (!judge(plan).right()) ++tally.refused_changed;
+  else if (!limits.forbidden.empty()) ++tally.refused_harmless[limits.forbidden];
+  else disagree(tally, name + "\n  interpreter: right\n  check_form: " + why, plan);
+}
 
 /// Asks both about one plan. Prints a plan on which they differ.
 void compare(const std::string& name, const Plan& plan, Tally& tally) {
   const Proof proof = verify(plan);
-  if (!check_form(plan)) {
-    ++tally.wrong_form;
+  const Limits limits = limits_of(plan);
+  if (const auto form = check_form(plan); !form) {
     CHECK(!proof.proved());
-    return;
+    return judge_refused(name, plan, form.error().detail, limits, tally);
   }
+  const std::string beyond = limits.impossible + limits.forbidden;
+  if (!beyond.empty()) return disagree(tally, name + "\n  check_form lets pass: " + beyond, plan);
   const Judgement judged = judge(plan);
   ++(judged.right() ? tally.unchanged : tally.changed);
   if (!judged.right()) ++tally.by_fault[to_string(judged.flaw)];
   if (proof.proved() == judged.right()) return;
-  if (++tally.disagreements > 20) return;
-  FAIL_CHECK(name << "\n  interpreter: " << (judged.right() ? "right" : judged.where)
-                  << "\n  verifier: " << (proof.proved() ? "proved" : to_string(proof.violations[0])) << "\n"
-                  << (tally.disagreements <= 3 ? write_plan(plan) : ""));
+  disagree(tally, name + "\n  interpreter: " + (judged.right() ? "right" : judged.where) + "\n  verifier: " +
+                      (proof.proved() ? "proved" : to_string(proof.violations[0])), plan);
 }
 
 constexpr std::size_t all = 1'000'000;
@@ -67,9 +89,22 @@ void compare_with_mutants(const NamedPlan& named, std::size_t singles, std::size
 void report(const Tally& tally) {
   WARN(tally.text());
   CHECK(tally.disagreements == 0);
+  CHECK(tally.refused_changed > tally.refused / 4);  // the interpreter does look at what is refused
 }
 
 }  // namespace
+
+TEST_CASE("A slot less and a slot more are among the mutants however few are drawn") {
+  for (const auto& [name, plan] : hand_plans()) {
+    INFO(name);
+    const std::vector<Mutant> mutants = some_mutants(plan, 3, seed);
+    const auto drawn = [&](std::uint32_t depth) {
+      return std::any_of(mutants.begin(), mutants.end(), [&](const Mutant& mutant) { return mutant.plan.header.depth == depth; });
+    };
+    CHECK(drawn(plan.header.depth + 1));
+    if (plan.header.depth > 1) CHECK(drawn(plan.header.depth - 1));
+  }
+}
 
 TEST_CASE("The verifier agrees with the interpreter on every mutant of plans made by hand") {
   Tally tally;
@@ -104,35 +139,6 @@ TEST_CASE("The verifier agrees with the interpreter on mutants of rewritten plan
   report(tally);
   CHECK(tally.judged() > 1000);
 }
-
-namespace {
-
-/// Every plan that some algorithm makes for few ranks, each once: sizes apart, many requests lead to one plan.
-std::vector<NamedPlan> planner_plans() {
-  std::vector<NamedPlan> plans;
-  std::set<std::string> seen;
-  const auto add = [&](const Request& request, const std::string& algorithm, bool mapped) {
-    const auto plan = plan_of(request, algorithm, mapped);
-    if (!plan) return;
-    PlanHeader bare = plan->header;
-    bare.min_bytes = bare.max_bytes = bare.piece_bytes = 0;
-    std::vector<Program> programs;
-    for (std::uint32_t rank = 0; rank < bare.ranks; ++rank) programs.push_back(plan->program(rank));
-    if (!seen.insert(write_plan(Plan(bare, std::move(programs)))).second) return;
-    plans.push_back({algorithm + " " + std::string(to_string(request.collective)) + " of " +
-                         std::to_string(request.ranks) + (mapped ? "" : ", links"),
-                     *plan});
-  };
-  for (std::uint32_t ranks = 2; ranks <= 4; ++ranks)
-    for (const std::string_view algorithm : algorithm_names())
-      for (const Collective collective : all_collectives())
-        for (const std::uint64_t bytes : {8u, 1u << 14, 1u << 24})
-          for (const bool mapped : {true, false})
-            add(request_of(collective, ranks, bytes, ranks > 2 ? 1 : 0), std::string(algorithm), mapped);
-  return plans;
-}
-
-}  // namespace
 
 TEST_CASE("The verifier agrees with the interpreter on mutants of the planner's plans") {
   Tally tally;
