@@ -70,7 +70,8 @@ class Communicator {
   /// call returns the same error; make a new one.
   Result<void> run(const Call& call);
 
-  /// Starts a call and returns at once; a progress thread runs it, or whoever waits for it. Errors as run(), in Work::wait.
+  /// Starts a call and returns at once; a progress thread runs it, or whoever waits for it. Errors as run(), in Work::wait; and
+  /// out_of_resources when this process may not have that thread: then nothing was started, and the communicator stays usable.
   Work start(const Call& call);
 
   Result<void> all_reduce(const void* input, void* output, std::uint64_t count, DataType type, ReduceOp op = ReduceOp::sum);

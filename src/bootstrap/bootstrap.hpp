@@ -46,7 +46,8 @@ class Bootstrap {
   virtual ~Bootstrap() = default;
   /// Every rank gives its address and gets all, by rank (its own too). Descriptors are duplicated: the sender keeps its own.
   /// Blocks until all ranks have come or `deadline_ns` (monotonic).
-  /// Errors: deadline_exceeded (names the ranks that are missing), peer_failed (names the rank), invalid_argument.
+  /// Errors, on every rank: deadline_exceeded (names the ranks that are missing), peer_failed (names the rank, as soon as it has gone),
+  /// invalid_argument.
   virtual Result<Gathered> all_gather(const Address& own, std::int64_t deadline_ns) = 0;
 };
 
@@ -54,7 +55,9 @@ class Bootstrap {
 std::vector<std::unique_ptr<Bootstrap>> make_in_process_bootstrap(std::uint32_t n);
 
 /// Processes of one user on one machine that share `job` (any text). Rank 0 listens on an abstract UNIX socket named from
-/// user and job; all others connect to it. Peers of other users are dropped. Blocks until connected.
+/// user and job; all others connect to it. Whoever isn't a rank is dropped. Blocks until connected, rank 0 until all are.
+/// Errors: out_of_resources (too few descriptors to make a communicator; the others hear of it), mismatch (of library versions or
+/// sizes), and those of all_gather.
 Result<std::unique_ptr<Bootstrap>> make_local_bootstrap(std::uint32_t rank, std::uint32_t size, const std::string& job, std::int64_t deadline_ns);
 
 }  // namespace rondo

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 
+#include "base/descriptors.hpp"
 #include "bootstrap/bootstrap.hpp"
 
 namespace rondo {
@@ -14,10 +15,7 @@ Result<Address> duplicate(const Address& from) {
     if (own < 0) {
       const int number = errno;
       for (const int opened : copy.descriptors) close(opened);
-      return Error{
-          Errc::out_of_resources,
-          "a peer's address needs " + std::to_string(from.descriptors.size()) + " file descriptors (limit: ulimit -n)",
-          number, "bootstrap"};
+      return no_descriptor_left("copy a rank's address to", number, "bootstrap");
     }
     copy.descriptors.push_back(own);
   }

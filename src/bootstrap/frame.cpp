@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "base/clock.hpp"
+#include "base/descriptors.hpp"
 
 namespace rondo {
 namespace {
@@ -33,7 +34,14 @@ Result<void> await(int socket, short events, std::int64_t deadline_ns) {
   }
 }
 
-Result<void> send_bytes(int socket, const std::byte* data, std::uint64_t bytes, std::int64_t deadline_ns) {
+/// The kernel limits the descriptors that a user has under way between processes: others must take theirs first.
+Result<void> await_fewer_under_way(std::int64_t deadline_ns) {
+  if (now_ns() > deadline_ns) return Error{Errc::deadline_exceeded, "too many descriptors under way (limit: ulimit -n)", ETOOMANYREFS, "bootstrap"};
+  usleep(1000);
+  return {};
+}
+
+Result<void> send_all(int socket, const std::byte* data, std::uint64_t bytes, std::int64_t deadline_ns) {
   while (bytes != 0) {
     const ssize_t sent = send(socket, data, bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent > 0) {
@@ -70,6 +78,10 @@ union ControlBuffer {
 
 }  // namespace
 
+Result<void> send_bytes(int socket, const std::vector<std::byte>& bytes, std::int64_t deadline_ns) {
+  return send_all(socket, bytes.data(), bytes.size(), deadline_ns);
+}
+
 Result<void> send_frame(int socket, const Address& content, std::int64_t deadline_ns) {
   FrameHead head{};
   std::memcpy(head.magic, frame_magic, sizeof head.magic);
@@ -94,10 +106,10 @@ Result<void> send_frame(int socket, const Address& content, std::int64_t deadlin
     const ssize_t sent = sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent == static_cast<ssize_t>(sizeof head)) break;
     if (sent >= 0) return Error{Errc::io, "a frame's head was cut", 0, "bootstrap"};
-    if (errno != EAGAIN && errno != EINTR) return gone(errno);
-    if (auto ready = await(socket, POLLOUT, deadline_ns); !ready) return ready;
+    if (errno != EAGAIN && errno != EINTR && errno != ETOOMANYREFS) return gone(errno);
+    if (auto ready = errno == ETOOMANYREFS ? await_fewer_under_way(deadline_ns) : await(socket, POLLOUT, deadline_ns); !ready) return ready;
   }
-  return send_bytes(socket, content.bytes.data(), content.bytes.size(), deadline_ns);
+  return send_all(socket, content.bytes.data(), content.bytes.size(), deadline_ns);
 }
 
 Result<Address> receive_frame(int socket, std::int64_t deadline_ns) {
@@ -137,10 +149,7 @@ Result<Address> receive_frame(int socket, std::int64_t deadline_ns) {
   if (std::memcmp(head.magic, frame_magic, sizeof frame_magic) != 0 || head.bytes > largest_frame)
     return refuse(Error{Errc::invalid_argument, "a peer sent bytes that are no Rondo message of this version", 0, "bootstrap"});
   if (head.descriptors != content.descriptors.size())
-    return refuse(Error{
-        Errc::out_of_resources,
-        "a peer's file descriptors didn't arrive (" + std::to_string(head.descriptors) + " needed; limit: ulimit -n)",
-        0, "bootstrap"});
+    return refuse(no_descriptor_left("take " + std::to_string(head.descriptors) + " from a peer", EMFILE, "bootstrap"));
   content.bytes.resize(head.bytes);
   if (auto body = receive_bytes(socket, content.bytes.data(), head.bytes, deadline_ns); !body) return refuse(body.error());
   return content;

@@ -34,10 +34,11 @@ class InProcessBootstrap final : public Bootstrap {
     const std::uint32_t size = static_cast<std::uint32_t>(board_->posted.size());
     const auto deadline = std::chrono::steady_clock::time_point(std::chrono::nanoseconds(deadline_ns));
     const std::uint64_t round = board_->round;
+    if (board_->broken) return left();  // what it posted may be gone
     board_->posted[rank_] = &own;
     if (++board_->here == size) board_->changed.notify_all();
     while (board_->here != size) {
-      if (board_->broken) return Error{Errc::peer_failed, "a rank of this process left during creation", 0, "bootstrap"};
+      if (board_->broken) return left();
       if (board_->changed.wait_until(lock, deadline) == std::cv_status::timeout && board_->here != size) return missing();
     }
     Gathered all;
@@ -60,6 +61,8 @@ class InProcessBootstrap final : public Bootstrap {
   }
 
  private:
+  static Error left() { return Error{Errc::peer_failed, "a rank of this process left during creation", 0, "bootstrap"}; }
+
   Error missing() const {
     std::string names;
     for (std::size_t rank = 0; rank < board_->posted.size(); ++rank)

@@ -42,8 +42,8 @@ Result<void> Communicator::Impl::adopt_plan(Channel& channel, const Plan& plan, 
   if (!unverified && !message_links)
     if (auto proved = prove(ready, ", lowered to mapped links,"); !proved) return proved;
   const TokenGuard guard(token_);
-  if (!channel.queue.empty())  // they run prepared plans, which the new one replaces
-    return Error{Errc::invalid_argument, "started calls are still under way; wait for them before another plan is used", 0, "use_plan"};
+  if (!channel.queue.empty() || channel.sync_waits)  // they run prepared plans, which the new one replaces
+    return Error{Errc::invalid_argument, "calls are still under way; wait for them before another plan is used", 0, "use_plan"};
   channel.cache.use(std::move(ready), std::hash<std::string>{}(write_plan(plan)));
   return {};
 }

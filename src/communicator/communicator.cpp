@@ -9,6 +9,7 @@
 
 #include "base/clock.hpp"
 #include "base/config.hpp"
+#include "base/descriptors.hpp"
 #include "base/log.hpp"
 #include "communicator/channels.hpp"
 #include "communicator/create.hpp"
@@ -93,6 +94,7 @@ Result<std::vector<Communicator>> Communicator::in_process(std::uint32_t n, cons
   if (n == 0) return Error{Errc::invalid_argument, "a communicator needs at least 1 rank, not 0", 0, "communicator"};
   auto merged = with_environment(options);
   if (!merged) return merged.error();
+  if (auto room = check_descriptors(n, n); !room) return room.error();
   auto view = discover_topology();
   if (!view) return view.error();
   auto ends = make_in_process_bootstrap(n);
@@ -118,7 +120,6 @@ Result<std::vector<Communicator>> Communicator::in_process(std::uint32_t n, cons
   }
   for (std::thread& thread : threads) thread.join();
   if (refused) return *refused;
-  if (refused) return *refused;
   if (const std::uint32_t failed = first_to_fail.load(std::memory_order_relaxed); failed != n) return parts[failed]->error();
   std::vector<Communicator> communicators;
   for (auto& part : parts) communicators.push_back(Communicator(std::make_shared<Impl>(std::move(**part))));
@@ -132,10 +133,11 @@ Result<Communicator> Communicator::local(std::uint32_t rank, std::uint32_t size,
                  "communicator"};
   auto merged = with_environment(options);
   if (!merged) return merged.error();
-  auto view = discover_topology();
-  if (!view) return view.error();
+  // First, since it looks for the descriptors that all the rest needs and tells the other ranks when there are too few.
   auto bootstrap = make_local_bootstrap(rank, size, job, now_ns() + merged->bootstrap_timeout.count());
   if (!bootstrap) return bootstrap.error();
+  auto view = discover_topology();
+  if (!view) return view.error();
   auto parts = join(**bootstrap, rank, size, *merged, std::move(*view), 1);
   if (!parts) return parts.error();
   return Communicator(std::make_shared<Impl>(std::move(*parts)));

@@ -29,6 +29,7 @@ SeenRecord read_record(const CallRecord& record) {
 
 std::optional<Error> Communicator::Impl::diagnose(Channel& channel, const Operation& operation) {
   if (aborted_.load(std::memory_order_acquire)) return Error{Errc::aborted, "abort() was called", 0, "rank " + std::to_string(rank())};
+  if (broken_.load(std::memory_order_acquire)) return broken_error();  // by another thread's call
   if (parts_.status_links) return diagnose_links(channel, operation);
   if (auto error = find_mismatch(channel)) return error;
   return find_lost_peer(channel, operation);
@@ -69,15 +70,14 @@ Error Communicator::Impl::explain_mismatch(const Channel& channel, const Operati
                0, "rank " + std::to_string(rank())};
 }
 
-/// A peer that can't finish this call any more: it left, failed or died before its `done` word reached it. A peer that failed
-/// because of another says which, so that every rank names the first cause.
+/// A peer that can't finish this call any more: it left, failed or died before its `done` word reached it.
 std::optional<Error> Communicator::Impl::find_lost_peer(const Channel& channel, const Operation& operation) {
   const Context& context = channel.context;
   for (std::uint32_t member = 0; member < context.size(); ++member) {
     if (member == context.rank()) continue;
     const std::uint32_t peer = context.member(member);
     const bool gone = parts_.transport->gone(peer);
-    // pairs with fail(), the destructor and the watcher: what they say comes after the peer's last words
+    // pairs with fail(), the destructor and the watcher: what they say comes after all else the peer has written
     // The main context's word: it is there even when the peer never made this pair's.
     const auto state = static_cast<MemberState>(main_->context.status(peer).state.load(std::memory_order_acquire));
     const bool finished = context.status(member).done.load(std::memory_order_acquire) >= operation.run.call();
@@ -91,23 +91,18 @@ std::optional<Error> Communicator::Impl::find_lost_peer(const Channel& channel, 
   return std::nullopt;
 }
 
-/// The error because of a lost `peer`, and whom this rank names to others as the first cause.
+/// The error because of a lost `peer`, and whose abort() this rank passes on.
 Error Communicator::Impl::blame(std::uint32_t peer, MemberState state, const Operation& operation) {
   const std::string call = describe(operation.prepared->identity) + " (#" + std::to_string(operation.run.call()) + ")";
   const std::string where = "rank " + std::to_string(rank());
-  std::uint32_t culprit = peer;
-  if (state == MemberState::aborted || state == MemberState::failed) {
-    const std::uint64_t named = main_->context.status(peer).culprit.load(std::memory_order_relaxed);  // published by state
-    if (named != 0 && named <= size() && named != rank() + 1) culprit = static_cast<std::uint32_t>(named - 1);
-  }
-  culprit_ = std::uint64_t{culprit} + 1;
   switch (state) {
-    case MemberState::aborted:
-      return Error{Errc::aborted, who(culprit) + " called abort()", 0, where};
-    case MemberState::failed: {
-      const std::string why = culprit == peer ? who(peer) + " failed; its own message says why" : who(culprit) + " died or left, as " + who(peer) + " found";
-      return Error{Errc::peer_failed, why + ". This rank was in " + call, 0, where};
+    case MemberState::aborted: {
+      const std::uint64_t named = main_->context.status(peer).culprit.load(std::memory_order_relaxed);  // published by state
+      culprit_ = named != 0 && named <= size() && named != rank() + 1 ? named : std::uint64_t{peer} + 1;
+      return Error{Errc::aborted, who(static_cast<std::uint32_t>(culprit_ - 1)) + " called abort()", 0, where};
     }
+    case MemberState::failed:
+      return last_words(peer);
     case MemberState::left:
       return Error{Errc::peer_failed, who(peer) + " left the communicator before " + call, 0, where};
     case MemberState::running:

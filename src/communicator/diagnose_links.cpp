@@ -59,10 +59,7 @@ std::optional<Error> Communicator::Impl::find_told_failure(const Channel& channe
     if (notice.kind != Notice::Kind::failed) continue;
     const bool past = &channel == main_.get() && notice.call.sequence > operation.run.call();
     if (past && notice.code != Errc::aborted && now_ns() - notice.heard_ns < last_words_ns) continue;
-    const bool passed_on = notice.code == Errc::aborted || notice.code == Errc::mismatch || notice.code == Errc::peer_failed;
-    const std::string where = "rank " + std::to_string(rank());
-    if (passed_on) return Error{notice.code, notice.text, 0, where};
-    return Error{Errc::peer_failed, who(peer) + " failed: " + notice.text, 0, where};
+    return passed_on(peer, notice.code, notice.text);
   }
   return std::nullopt;
 }

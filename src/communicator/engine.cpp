@@ -1,4 +1,4 @@
-// Running calls: the caller, waiters and the progress thread all turn the same crank.
+// Running calls: a call in the caller's thread from its arguments to its end, and started ones and groups up to their queues.
 #include <algorithm>
 #include <cstring>
 
@@ -13,7 +13,6 @@ constexpr std::size_t most_prepared = 1024;
 constexpr std::uint32_t turns_without_look = 16;
 constexpr std::int64_t check_interval_ns = 50'000;
 constexpr std::int64_t slow_warning_ns = 5'000'000'000;
-constexpr std::int64_t idle_poll_ns = 100'000;
 
 // The calls a thread has collected since group_begin. A group belongs to a thread, hence thread-local; it holds one communicator's calls.
 struct Group {
@@ -52,24 +51,27 @@ Result<void> Communicator::Impl::run_pair(const Task& task, std::uint32_t from, 
 Result<void> Communicator::Impl::run_channel(Channel& channel, const Task& task) {
   if (born_in_ != fork_generation()) [[unlikely]] return forked_error();
   token_.acquire();
+  if (channel.sync_waits || !channel.queue.empty()) [[unlikely]] return run_queued(channel, task);
   Operation& operation = channel.sync;
   operation.task = task;
   operation.prepared = channel.cache.repeated(task.key);
-  const bool repeats = operation.prepared != nullptr && channel.queue.empty() && operation.prepared->rule.accepts(task.binding.input, task.binding.output) &&
+  const bool repeats = operation.prepared != nullptr && operation.prepared->rule.accepts(task.binding.input, task.binding.output) &&
                        !broken_.load(std::memory_order_relaxed);
   if (!repeats) [[unlikely]] return run_first(channel, operation);
   return run_prepared(channel, operation);
 }
 
+/// A call behind others of its channel, started ones or another thread's. Needs the token, gives it back.
+Result<void> Communicator::Impl::run_queued(Channel& channel, const Task& task) {
+  auto operation = std::make_shared<Operation>();
+  operation->task = task;
+  enqueue(channel, operation);
+  token_.release();
+  return wait(Work::State{nullptr, {operation}, std::nullopt}, 0);
+}
+
 /// A call that doesn't repeat the last one. Needs the token, gives it back.
 Result<void> Communicator::Impl::run_first(Channel& channel, Operation& operation) {
-  if (!channel.queue.empty()) {  // started calls come first
-    auto started = std::make_shared<Operation>();
-    started->task = operation.task;
-    enqueue(channel, started);
-    token_.release();
-    return wait(Work::State{nullptr, {started}, std::nullopt}, 0);
-  }
   if (auto error = prepare(channel, operation)) {
     token_.release();
     return *error;
@@ -87,35 +89,39 @@ inline Result<void> Communicator::Impl::run_prepared(Channel& channel, Operation
   return {};
 }
 
-/// Needs the token, gives it back.
+/// Needs the token, gives it back; and for a while where another thread wants it, which may have what a peer of this call waits for.
 Result<void> Communicator::Impl::finish_slowly(Channel& channel, Operation& operation) {
+  channel.sync_waits = true;
+  const auto error = wait_for_peers(channel, operation);
+  channel.sync_waits = false;
+  record_end(operation, error ? FlightRecorder::State::failed : FlightRecorder::State::done);
+  if (error) fail(*error);  // last, since the record is printed
+  token_.release();
+  if (error) return broken_error();
+  return {};
+}
+
+/// Why the operation can't end, or nothing: it has ended.
+std::optional<Error> Communicator::Impl::wait_for_peers(Channel& channel, Operation& operation) {
   for (std::uint32_t turn = 1;; ++turn) {
+    const bool alone = pending_.load(std::memory_order_relaxed) == 0 && !token_.wanted();
     // Where ranks share processors the others come first; clock and causes can wait for a few turns.
-    const bool hurried = policy_.spins == 0 && turn % turns_without_look != 0 && pending_.load(std::memory_order_relaxed) == 0;
+    const bool hurried = policy_.spins == 0 && turn % turns_without_look != 0 && alone;
     if (hurried) sched_yield();
     const Progress progress = operation.run.advance(policy_.spins);
-    if (progress == Progress::done) break;
+    if (progress == Progress::done) return std::nullopt;
     if (hurried && progress == Progress::blocked) continue;
-    if (auto error = look_around(channel, operation, progress)) {
-      fail(*error);
-      record_end(operation, FlightRecorder::State::failed);
-      token_.release();
-      return broken_error();
-    }
+    if (auto error = look_around(channel, operation, progress)) return error;
     const std::int64_t waited = now_ns() - operation.started_ns;
-    if (pending_.load(std::memory_order_relaxed) != 0) {
-      // Other channels may hold what a peer of this call waits for.
-      token_.release();
-      wait_a_turn(policy_, std::max(waited, policy_.yield_after_ns));
-      token_.acquire();
-      pump_all();
-    } else {
+    if (alone) {
       wait_a_turn(policy_, waited);
+      continue;
     }
+    token_.release();
+    wait_a_turn(policy_, std::max(waited, policy_.yield_after_ns));
+    token_.acquire();
+    pump_all();
   }
-  record_end(operation, FlightRecorder::State::done);
-  token_.release();
-  return {};
 }
 
 std::optional<Error> Communicator::Impl::prepare(Channel& channel, Operation& operation) {
@@ -132,7 +138,10 @@ std::optional<Error> Communicator::Impl::prepare(Channel& channel, Operation& op
     return wrong_pointers(*operation.prepared, operation.task.binding);
   const Executable& executable = operation.prepared->executable;
   if (!channel.staging_committed && executable.slot_stride != 0 && !executable.inlined)
-    if (auto committed = commit_staging(channel); !committed) return committed.error();
+    if (auto committed = commit_staging(channel); !committed) {
+      fail(committed.error());  // the others wait for what will not come
+      return broken_error();
+    }
   return std::nullopt;
 }
 
@@ -206,6 +215,8 @@ Work Communicator::Impl::start_on(const Result<Channel*>& channel, const Task& t
   operation->task = task;
   state->operations.push_back(operation);
   const TokenGuard guard(token_);
+  if (group_owner != this)
+    if (auto error = need_progress_thread()) return failed_work(std::move(*error));
   enqueue(**channel, operation);
   return Work(state);
 }
@@ -232,116 +243,7 @@ void Communicator::Impl::enqueue(Channel& channel, const std::shared_ptr<Operati
     return;  // group_end runs them
   }
   const std::lock_guard lock(progress_mutex_);
-  if (!progress_thread_.joinable()) progress_thread_ = std::thread([this] { progress_loop(); });
   progress_wake_.notify_one();
-}
-
-/// Advances the first operations of a channel. True when something ended.
-bool Communicator::Impl::pump(Channel& channel) {
-  bool moved = false;
-  while (!channel.queue.empty()) {
-    const std::shared_ptr<Operation> operation = channel.queue.front();
-    std::optional<Error> error;
-    if (!operation->begun) {
-      error = prepare(channel, *operation);
-      if (!error) begin(channel, *operation);
-    }
-    if (!error) {
-      const Progress progress = operation->run.advance(1);
-      if (progress != Progress::done) {
-        auto found = look_around(channel, *operation, progress);
-        if (!found) return moved;
-        fail(*found);
-        error = broken_error();
-      }
-    }
-    if (operation->begun) record_end(*operation, error ? FlightRecorder::State::failed : FlightRecorder::State::done);
-    operation->error = std::move(error);
-    channel.queue.pop_front();
-    pending_.fetch_sub(1, std::memory_order_relaxed);
-    operation->done.store(true, std::memory_order_release);
-    moved = true;
-  }
-  return moved;
-}
-
-bool Communicator::Impl::pump_all() {
-  bool moved = pump(*main_);
-  for (auto& [pair, channel] : pairs_) moved |= pump(*channel);
-  return moved;
-}
-
-/// Waits for a work's operations, helping. `deadline_ns` 0: as long as the operations' own deadlines allow.
-Result<void> Communicator::Impl::wait(const Work::State& work, std::int64_t deadline_ns) {
-  const auto all_done = [&] {
-    return std::all_of(work.operations.begin(), work.operations.end(), [](const auto& operation) { return operation->done.load(std::memory_order_acquire); });
-  };
-  std::int64_t slow_since = 0;
-  for (std::uint64_t turn = 0; !all_done(); ++turn) {
-    if (token_.try_acquire()) {
-      pump_all();
-      token_.release();
-      if (turn < policy_.spins) continue;
-    }
-    const std::int64_t now = now_ns();
-    if (slow_since == 0) slow_since = now;
-    if (deadline_ns != 0 && now > deadline_ns) return Error{Errc::deadline_exceeded, "the call is still running", 0, "wait"};
-    wait_a_turn(policy_, now - slow_since);
-  }
-  for (const auto& operation : work.operations)
-    if (operation->error) return *operation->error;
-  return {};
-}
-
-void Communicator::Impl::progress_loop() {
-  pthread_setname_np(pthread_self(), "rondo-progress");
-  std::int64_t idle_since = now_ns();
-  for (;;) {
-    {
-      std::unique_lock lock(progress_mutex_);
-      progress_wake_.wait(lock, [this] { return stopping_ || pending_.load(std::memory_order_relaxed) != 0; });
-      if (stopping_) return;
-    }
-    bool moved = false;
-    if (token_.try_acquire()) {
-      moved = pump_all();
-      token_.release();
-    }
-    const std::int64_t now = now_ns();
-    if (moved) idle_since = now;
-    // A caller that waits turns the crank itself; this thread is for those that compute meanwhile.
-    if (now - idle_since < idle_poll_ns) sched_yield();
-    else wait_a_turn(policy_, std::max(policy_.yield_after_ns, now - idle_since));
-  }
-}
-
-/// The communicator is over: peers are told, everything queued gets the same error.
-void Communicator::Impl::fail(const Error& error) {
-  {
-    const std::lock_guard lock(cause_mutex_);
-    if (cause_) return;
-    cause_ = error;
-    if (cause_->where.empty()) cause_->where = "rank " + std::to_string(rank());
-  }
-  broken_.store(true, std::memory_order_release);
-  const MemberState state = error.code == Errc::aborted ? MemberState::aborted : MemberState::failed;
-  StatusLine& status = main_->context.status(rank());
-  status.culprit.store(culprit_, std::memory_order_relaxed);
-  // pairs with find_lost_peer(): acquire of state sees the culprit, and the records that explain it
-  status.state.store(static_cast<std::uint64_t>(state), std::memory_order_release);
-  tell_failure(error);
-  log_error("rank " + std::to_string(rank()) + ": " + to_string(error) + "\nlast operations:\n" + recorder_.print());
-}
-
-Error Communicator::Impl::forked_error() const {
-  return Error{Errc::invalid_argument,
-               "this process was forked after the communicator was made; a child must make its own", 0,
-               "rank " + std::to_string(rank())};
-}
-
-Error Communicator::Impl::broken_error() {
-  const std::lock_guard lock(cause_mutex_);
-  return *cause_;
 }
 
 void Communicator::Impl::group_begin() {
@@ -358,28 +260,6 @@ Result<void> Communicator::Impl::group_end() {
   group_owner = nullptr;
   group.operations.clear();
   return wait(all, 0);
-}
-
-void Communicator::Impl::abort() {
-  const Error error{Errc::aborted, "abort() was called", 0, "rank " + std::to_string(rank())};
-  bool first = false;
-  {
-    const std::lock_guard lock(cause_mutex_);
-    first = !cause_;
-    if (first) cause_ = error;
-  }
-  aborted_.store(true, std::memory_order_release);  // pairs with diagnose(): read by whoever waits
-  const auto aborted = static_cast<std::uint64_t>(MemberState::aborted);
-  main_->context.status(rank()).state.store(aborted, std::memory_order_release);
-  broken_.store(true, std::memory_order_release);
-  if (!first || !parts_.status_links || born_in_ != fork_generation()) return;
-  const TokenGuard guard(token_);  // whoever holds it waits, sees the abort and gives it back
-  tell_failure(Error{Errc::aborted, who(rank()) + " called abort()"});
-}
-
-std::string Communicator::Impl::flight_record() {
-  const TokenGuard guard(token_);
-  return recorder_.print();
 }
 
 }  // namespace rondo

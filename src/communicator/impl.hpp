@@ -1,5 +1,6 @@
 // The communicator's inside. What belongs to one idea is in a file of its own: check.cpp (arguments), create.cpp (bootstrap),
-// engine.cpp (running), diagnose.cpp (why a wait doesn't end; diagnose_links.cpp over messages), adopt.cpp (plans brought along).
+// engine.cpp (running), progress.cpp (queued calls), failure.cpp (the end before its time), diagnose.cpp (why a wait doesn't end;
+// diagnose_links.cpp over messages), adopt.cpp (plans brought along).
 #pragma once
 
 #include <condition_variable>
@@ -74,23 +75,33 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   Result<void> run_channel(Channel& channel, const Task& task);
   Result<void> run_first(Channel& channel, Operation& operation);
   Result<void> run_prepared(Channel& channel, Operation& operation);
+  Result<void> run_queued(Channel& channel, const Task& task);
   Result<void> finish_slowly(Channel& channel, Operation& operation);
+  std::optional<Error> wait_for_peers(Channel& channel, Operation& operation);
   std::optional<Error> prepare(Channel& channel, Operation& operation);
   Result<void> commit_staging(Channel& channel);
   void begin(Channel& channel, Operation& operation);
   void record_end(Operation& operation, FlightRecorder::State state);
-  bool pump(Channel& channel);
-  bool pump_all();
   Work start_on(const Result<Channel*>& channel, const Task& task);
   void group_call(Channel& channel, const Task& task);
   void enqueue(Channel& channel, const std::shared_ptr<Operation>& operation);
   std::optional<Error> look_around(Channel& channel, Operation& operation, Progress progress);
-  void fail(const Error& error);
-  void progress_loop();
   Result<Channel*> pair_channel(std::uint32_t from, std::uint32_t to);
   Result<void> adopt_plan(Channel& channel, const Plan& plan, bool unverified);  // adopt.cpp
+
+  // progress.cpp; pump and pump_all need the token
+  bool pump(Channel& channel);
+  bool pump_all();
+  void progress_loop();
+  std::optional<Error> need_progress_thread();
+
+  // failure.cpp; fail needs the token
+  void fail(const Error& error);
   Error broken_error();
   Error forked_error() const;
+  Error passed_on(std::uint32_t peer, Errc code, const std::string& text) const;
+  void leave_last_words(const Error& error);
+  Error last_words(std::uint32_t peer) const;
 
   // check.cpp
   std::optional<Error> wrong_key(const PlanKey& key) const;
@@ -128,7 +139,7 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
 
   std::atomic<bool> broken_{false};
   std::atomic<bool> aborted_{false};
-  std::uint64_t culprit_ = 0;          ///< rank + 1 of the peer that ended this communicator; guarded by the token
+  std::uint64_t culprit_ = 0;          ///< rank + 1 of the peer whose abort() ended this communicator; guarded by the token
   std::optional<Error> cause_;         ///< of broken_; guarded by cause_mutex_
   std::mutex cause_mutex_;
 

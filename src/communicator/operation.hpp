@@ -53,6 +53,7 @@ struct Channel {
   PlanCache cache;
   std::deque<std::shared_ptr<Operation>> queue;  // shared with the Works that wait for them
   Operation sync;                                ///< the operation of run(): nothing is allocated for it
+  bool sync_waits = false;                       ///< `sync` is under way though its caller may have given up the token; the queue waits for it
   std::uint64_t staging_offset = 0;              ///< in the own segment
   bool staging_committed = false;
   std::unique_ptr<std::byte, FreeArea> local_area;  ///< own control words and staging where links are messages

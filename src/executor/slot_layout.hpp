@@ -27,8 +27,12 @@ enum class MemberState : std::uint64_t { running = 0, left = 1, aborted = 2, fai
 struct alignas(cache_line) StatusLine {
   SharedWord done;      ///< last call that this member has finished
   SharedWord state;     ///< MemberState
-  SharedWord culprit;   ///< rank + 1 of the peer because of which this member failed or aborted; 0: none but itself
+  SharedWord culprit;   ///< rank + 1 of the peer whose abort() this member passes on; 0: its own
+  SharedWord failure;   ///< Errc << 32 | length of the last words that say why this member failed; 0: none
 };
+
+/// Behind all areas a segment has room for its rank's last words. They become memory when they are said.
+inline constexpr std::uint64_t last_words_bytes = 4096;
 
 /// The call a member is in, at a place that doesn't depend on the plan. `sequence` is written last (release) and zeroed first.
 struct alignas(cache_line) CallRecord {

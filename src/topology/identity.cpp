@@ -3,7 +3,9 @@
 
 #include <array>
 #include <cerrno>
+#include <mutex>
 
+#include "base/descriptors.hpp"
 #include "base/fd.hpp"
 #include "rondo/topology.hpp"
 #include "topology/files.hpp"
@@ -20,13 +22,19 @@ std::string host_name() {
 // One number a boot, the same in every container and name space of the kernel. Host names differ between containers, so
 // they serve only where there is no such number: a mere lack of descriptors must not make one machine look like two.
 Result<std::string> host_identity() {
+  // Remembered, and read by one thread at a time: ranks that are threads take no descriptor for it once one of them has it.
+  static std::mutex mutex;
+  static std::string known;
+  const std::lock_guard lock(mutex);
+  if (!known.empty()) return known;
   const Fd file(open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
   if (!file && (errno == EMFILE || errno == ENFILE))
-    return Error{Errc::out_of_resources, "no file descriptor left to read this machine's identity (limit: ulimit -n)", errno, "topology"};
+    return no_descriptor_left("read this machine's identity with", errno, "topology");
   std::array<char, 64> text{};
   const ssize_t got = file ? read(file.get(), text.data(), text.size()) : 0;
   const std::string_view boot = trimmed({text.data(), got > 0 ? static_cast<std::size_t>(got) : 0});
-  return boot.empty() ? "host-" + host_name() : "boot-" + std::string(boot);
+  known = boot.empty() ? "host-" + host_name() : "boot-" + std::string(boot);
+  return known;
 }
 
 }  // namespace rondo

@@ -5,11 +5,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <random>
 #include <thread>
 
 #include "support/catch.hpp"
@@ -24,20 +22,6 @@ using Clock = std::chrono::steady_clock;
 std::string describe_result(const Result<void>& result) { return result ? "success" : to_string(result.error()); }
 
 }  // namespace
-
-TEST_CASE("ranks that disagree on one argument all raise an error that says who called what", "[threads]") {
-  const auto cases = disagreements();
-  const auto check_all = [&](const auto& run_ranks, double bound_seconds) {
-    for (std::size_t i = 0; i < cases.size(); ++i)
-      for (const std::uint32_t ranks : {2u, 3u, 4u}) {
-        INFO("case " << i << ", " << ranks << " ranks");
-        CHECK(complaints(run_ranks(ranks, [&](Communicator& c) { return mismatch(c, cases[i], bound_seconds); })) == "");
-      }
-  };
-  // threads run under sanitizers too, which are slow
-  SECTION("as threads") check_all([](std::uint32_t ranks, const RankBody& body) { return run_threads(ranks, body); }, 5);
-  SECTION("as processes") check_all([](std::uint32_t ranks, const RankBody& body) { return run_processes(ranks, body); }, 1);
-}
 
 TEST_CASE("a killed rank gives every survivor an error that names it within a second, and a new communicator works") {
   for (const std::uint32_t ranks : {2u, 4u}) {
@@ -64,39 +48,6 @@ TEST_CASE("a killed rank gives every survivor an error that names it within a se
     CHECK(answers.back() == "ended by signal 9");
     answers.pop_back();
     CHECK(complaints(answers) == "");
-  }
-}
-
-TEST_CASE("kill -9 at random moments under load never hangs or crashes a survivor") {
-  std::mt19937 random(20'260);
-  const std::vector<std::uint64_t> sizes{2, 400, 30'000, 600'000};
-  for (int round = 0; round < 200; ++round) {
-    const auto ranks = static_cast<std::uint32_t>(2 + random() % 3);
-    const auto delay = std::chrono::microseconds(random() % 8000);
-    const std::uint64_t size = sizes[random() % sizes.size()];
-    const auto body = [&](Communicator& communicator) -> std::string {
-      std::thread killer;
-      if (communicator.rank() == ranks - 1) killer = std::thread([&] {
-        std::this_thread::sleep_for(delay);
-        kill(getpid(), SIGKILL);
-      });
-      std::vector<float> values(size, 1);
-      const auto begin = Clock::now();
-      Result<void> result;
-      std::uint32_t calls = 0;
-      while (result && seconds_since(begin) < 20) {
-        if (++calls % 3 == 0) result = communicator.broadcast(values.data(), values.data(), size, DataType::f32, calls % ranks);
-        else result = communicator.all_reduce(values.data(), values.data(), size, DataType::f32);
-      }
-      if (killer.joinable()) killer.join();
-      if (seconds_since(begin) > 10) return "hung";
-      return expect_error(result, Errc::peer_failed, {"rank " + std::to_string(ranks - 1) + " "});
-    };
-    auto answers = run_processes(ranks, body, {}, 30);
-    INFO("round " << round << ", " << ranks << " ranks, " << size << " elements");
-    REQUIRE(answers.back() == "ended by signal 9");
-    answers.pop_back();
-    REQUIRE(complaints(answers) == "");
   }
 }
 
@@ -131,6 +82,23 @@ TEST_CASE("a rank that never comes is named when the deadline ends, and the erro
   SECTION("as processes") CHECK(complaints(run_processes(2, body, options)) == "");
 }
 
+TEST_CASE("a deadline that ends on one rank ends the wait of the others, with that rank's own words", "[threads]") {
+  CommunicatorOptions options;
+  options.timeout = std::chrono::milliseconds(500);
+  const auto body = [](Communicator& communicator) -> std::string {
+    if (communicator.rank() == 2) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+      return "";
+    }
+    if (communicator.rank() == 1) std::this_thread::sleep_for(std::chrono::milliseconds(250));
+    const auto result = communicator.barrier();
+    if (communicator.rank() == 0) return expect_error(result, Errc::deadline_exceeded, {"rank 2 ", "has not entered"});
+    return expect_error(result, Errc::peer_failed, {"rank 0 ", "failed: barrier (#1) did not end within 500 ms", "rank 2 "});
+  };
+  SECTION("as threads") CHECK(complaints(run_threads(3, body, options)) == "");
+  SECTION("as processes") CHECK(complaints(run_processes(3, body, options)) == "");
+}
+
 TEST_CASE("abort from another thread ends every wait on every rank", "[threads]") {
   const auto body = [](Communicator& communicator) -> std::string {
     float value = 1;
@@ -149,7 +117,8 @@ TEST_CASE("abort from another thread ends every wait on every rank", "[threads]"
     }
     if (aborter.joinable()) aborter.join();
     if (seconds_since(begin) > 2) return "took too long";
-    return expect_error(result, Errc::aborted, {"abort"});
+    if (communicator.rank() == 0) return expect_error(result, Errc::aborted, {"abort() was called"});
+    return expect_error(result, Errc::aborted, {"rank 0 (", "called abort()"});
   };
   SECTION("as threads") CHECK(complaints(run_threads(3, body)) == "");
   SECTION("as processes") CHECK(complaints(run_processes(3, body)) == "");
@@ -194,39 +163,12 @@ TEST_CASE("too few descriptors are an error that names their limit, however few 
       const auto made = Communicator::in_process(2);
       if (made) return left > 2 ? "" : "it worked with " + std::to_string(left) + " descriptors left: the test takes too few";
       const std::string text = to_string(made.error());
-      if (text.find("descriptor") == std::string::npos || text.find("ulimit -n") == std::string::npos) return "with " + std::to_string(left) + " left: " + text;
+      const bool clear = text.find("descriptor") != std::string::npos && text.find("ulimit -n 2") != std::string::npos;
+      if (!clear) return "with " + std::to_string(left) + " left: " + text;
       close(taken.back());
       taken.pop_back();
     }
     return "it never worked";
-  };
-  CHECK(complaints(run_processes(1, body)) == "");
-}
-
-TEST_CASE("shared memory stays within its limit, whatever the message size and the number of communicators") {
-  const auto body = [](Communicator&) -> std::string {
-    std::vector<std::vector<Communicator>> all;
-    std::vector<float> values(1 << 20, 1);
-    for (int i = 0; i < 60; ++i) {
-      auto made = Communicator::in_process(1);
-      if (!made) return to_string(made.error());
-      all.push_back(std::move(*made));
-      for (const std::size_t count : {std::size_t{1}, std::size_t{5000}, values.size()})
-        if (auto done = all.back()[0].all_reduce(values.data(), values.data(), count, DataType::f32); !done) return describe_result(done);
-    }
-    // what is mapped shared and really there, by the kernel's count
-    std::ifstream maps("/proc/self/smaps");
-    std::uint64_t kib = 0;
-    bool ours = false;
-    for (std::string line; std::getline(maps, line);) {
-      if (line.find("memfd:rondo") != std::string::npos) ours = true;
-      else if (ours && line.rfind("Rss:", 0) == 0) {
-        kib += std::stoull(line.substr(4));
-        ours = false;
-      }
-    }
-    if (kib == 0) return "no shared memory was found: the test looks at the wrong place";
-    return kib <= 8192 ? "" : std::to_string(kib) + " KiB of shared memory";
   };
   CHECK(complaints(run_processes(1, body)) == "");
 }

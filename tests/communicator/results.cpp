@@ -4,47 +4,13 @@
 #include <memory>
 #include <random>
 
-#include "benchmarks/bench/data.hpp"
+#include "communicator/trial.hpp"
 #include "support/catch.hpp"
 #include "support/ranks.hpp"
 
 namespace {
 
 using namespace rondo;
-
-struct Trial {
-  Shape shape;
-  bool in_place;
-  std::uint64_t seed;
-};
-
-std::string name_of(const Trial& trial) {
-  return std::string(to_string(trial.shape.collective)) + " of " + std::to_string(trial.shape.count) + " " + std::string(to_string(trial.shape.type)) + " " +
-         std::string(to_string(trial.shape.op)) + " root " + std::to_string(trial.shape.root) + (trial.in_place ? " in place" : " out of place");
-}
-
-/// Runs one trial on fresh exactly-sized buffers; returns what is wrong with it.
-std::string perform(Communicator& communicator, Trial trial) {
-  Shape& shape = trial.shape;
-  shape.ranks = communicator.size();
-  shape.rank = communicator.rank();
-  const BlockCounts blocks = block_counts(shape.collective, shape.ranks);
-  const std::uint64_t block = shape.count * size_of(shape.type);
-  std::vector<char> first(block * std::max(blocks.input, trial.in_place ? blocks.output : blocks.input) + 1);
-  std::vector<char> second(block * blocks.output + 1);
-  char* input = first.data();
-  char* output = trial.in_place ? first.data() : second.data();
-  if (trial.in_place && shape.collective == Collective::all_gather) input += shape.rank * block;
-  if (trial.in_place && shape.collective == Collective::reduce_scatter) output += shape.rank * block;
-  fill_input(shape, trial.seed, input);
-  Call call{shape.collective, input, output, shape.count, shape.type, shape.op, shape.root, 1};
-  // premul_sum with a factor of one must equal sum; other factors have a test of their own
-  if (auto done = communicator.run(call); !done) return name_of(trial) + ": " + to_string(done.error());
-  Shape reference = shape;
-  if (reference.op == ReduceOp::premul_sum) reference.op = ReduceOp::sum;
-  if (const std::uint64_t wrong = count_wrong(reference, trial.seed, output); wrong != 0) return name_of(trial) + ": " + std::to_string(wrong) + " wrong";
-  return "";
-}
 
 std::string all_types_and_operations(Communicator& communicator, const std::vector<std::uint64_t>& counts) {
   std::uint64_t seed = 1;

@@ -44,6 +44,17 @@ std::vector<Disagreement> disagreements() {
           {base, small_type, {"16 f32", "8 f64"}}};
 }
 
+std::string pair_mismatch(Communicator& communicator, double bound_seconds) {
+  std::vector<float> values(100, 1);
+  const auto begin = Clock::now();
+  Result<void> result;
+  if (communicator.rank() == 0) result = communicator.send(values.data(), 100, DataType::f32, 1);
+  if (communicator.rank() == 1) result = communicator.recv(values.data(), 99, DataType::f32, 0);
+  if (result) result = communicator.barrier();
+  if (const double took = seconds_since(begin); took > bound_seconds) return "took " + std::to_string(took) + " s";
+  return expect_error(result, Errc::mismatch, {"rank 1 called send_recv of 99 f32", "rank 0 called send_recv of 100 f32"});
+}
+
 std::string mismatch(Communicator& communicator, const Disagreement& calls, double bound_seconds) {
   std::vector<char> input(1 << 20), output(1 << 20);
   Call mine = communicator.rank() == 0 ? calls.first : calls.others;

@@ -21,6 +21,9 @@ struct Disagreement {
 /// One for each argument, and between tiny and large calls.
 std::vector<Disagreement> disagreements();
 
+/// Rank 0 sends more than rank 1 receives, then all ranks meet; "" when this one gets a mismatch that says both within `bound_seconds`.
+std::string pair_mismatch(rondo::Communicator& communicator, double bound_seconds);
+
 /// Rank 0 makes the first call, all others the second; "" when this rank gets a mismatch that says both within `bound_seconds`,
 /// in this call or its next ones.
 std::string mismatch(rondo::Communicator& communicator, const Disagreement& calls, double bound_seconds);

@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <string>
 
+#include "base/descriptors.hpp"
+
 namespace rondo {
 namespace {
 
@@ -44,9 +46,8 @@ Result<Segment> Segment::create(std::uint64_t bytes) {
   Segment segment;
   segment.fd_.reset(memfd_create("rondo", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!segment.fd_) {
-    const int number = errno;
-    const std::string need = number == EMFILE || number == ENFILE ? "a shared segment needs 1 more file descriptor (limit: ulimit -n)" : "memfd_create failed";
-    return system_error(Errc::out_of_resources, need, number);
+    if (errno == EMFILE || errno == ENFILE) return no_descriptor_left("make a shared segment with", errno, "shm segment");
+    return system_error(Errc::out_of_resources, "memfd_create failed", errno);
   }
   if (ftruncate(segment.fd_.get(), static_cast<off_t>(bytes)) != 0)
     return system_error(Errc::out_of_resources, "cannot size a shared segment to " + std::to_string(bytes) + " bytes (limit: ulimit -f)", errno);

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string>
 
+#include "base/descriptors.hpp"
 #include "base/fork_guard.hpp"
 #include "transports/shm/segment.hpp"
 #include "transports/shm/watcher.hpp"
@@ -18,6 +19,12 @@ namespace {
 struct ShmAddress {
   std::uint64_t segment_bytes;
 };
+
+Error no_means_to_watch(std::uint32_t rank, int number) {
+  if (number == EAGAIN)
+    return Error{Errc::out_of_resources, "no thread left to watch ranks with (limits: ulimit -u, the control group's pids.max)", number, "shm"};
+  return no_descriptor_left("watch rank " + std::to_string(rank) + " with", number, "shm");
+}
 
 class ShmTransport final : public Transport {
  public:
@@ -38,8 +45,7 @@ class ShmTransport final : public Transport {
     if (!segment) return segment.error();
     own_ = std::move(*segment);
     int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0)
-      return Error{Errc::out_of_resources, "a rank needs " + std::to_string(options_.ranks + 3) + " file descriptors (limit: ulimit -n)", errno, "shm"};
+    if (pipe2(ends, O_CLOEXEC) != 0) return no_descriptor_left("make this rank's lifeline with", errno, "shm");
     lifeline_.reset(ends[1]);
     close_in_children(lifeline_.get());
     offered_.reset(ends[0]);
@@ -66,7 +72,7 @@ class ShmTransport final : public Transport {
       peers_[rank] = std::move(*mapped);
       peer_lifelines_[rank].reset(fcntl(all[rank].descriptors[1], F_DUPFD_CLOEXEC, 0));
       if (!peer_lifelines_[rank] || !watch_lifeline(peer_lifelines_[rank].get(), rank, note_))
-        return Error{Errc::out_of_resources, "no file descriptor left to watch rank " + std::to_string(rank) + " with (limit: ulimit -n)", errno, "shm"};
+        return no_means_to_watch(rank, errno);
     }
     offered_.reset();
     return {};

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <unordered_map>
 
@@ -57,9 +58,23 @@ class Watcher {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    std::thread([this] { watch(); }).detach();
+    const int refused = start_thread();
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    return true;
+    if (refused == 0) return true;
+    forget_in_children(epoll_.get());
+    epoll_.reset();  // the next one tries again
+    errno = refused;
+    return false;
+  }
+
+  /// 0, or errno's number.
+  int start_thread() {
+    try {
+      std::thread([this] { watch(); }).detach();
+    } catch (const std::system_error& error) {
+      return error.code().value();
+    }
+    return 0;
   }
 
   void watch() {

@@ -1,0 +1,186 @@
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+
+#include "base/clock.hpp"
+#include "base/descriptors.hpp"
+#include "bootstrap/frame.hpp"
+#include "bootstrap/hello.hpp"
+#include "bootstrap/meeting.hpp"
+#include "rondo/communicator.hpp"
+
+namespace rondo {
+namespace {
+
+constexpr std::size_t most_strangers = 64;
+constexpr std::int64_t patience_ns = 1'800'000'000;  // for a stranger's hello: it is gone within 2 s
+constexpr std::int64_t answer_ns = 50'000'000;
+constexpr std::int64_t linger_ns = 500'000'000;      // how long rank 0 waits for the other ranks to tell them that another one failed
+constexpr std::int64_t trouble_ns = 50'000'000;      // the same when it is rank 0 that can't take part, known at once
+
+/// A connection that hasn't said yet who it is.
+struct Stranger {
+  PeerSocket peer;
+  std::int64_t deadline_ns = 0;
+  std::size_t came = 0;
+  Hello hello{};
+};
+
+enum class Heard { nothing_new, all, nonsense };
+
+/// Takes what has come of the hello, into room of a fixed size. Descriptors that come along are dropped by the kernel.
+Heard listen_to(Stranger& stranger) {
+  auto* room = reinterpret_cast<char*>(&stranger.hello);
+  const ssize_t got = recv(stranger.peer.socket.get(), room + stranger.came, sizeof(Hello) - stranger.came, MSG_DONTWAIT);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return Heard::nothing_new;
+  if (got <= 0) return Heard::nonsense;
+  stranger.came += static_cast<std::size_t>(got);
+  if (std::memcmp(room, hello_magic, std::min(stranger.came, sizeof hello_magic)) != 0) return Heard::nonsense;
+  return stranger.came == sizeof(Hello) ? Heard::all : Heard::nothing_new;
+}
+
+class Meeting {
+ public:
+  Meeting(Fd listener, std::uint32_t size, const std::string& job) : listener_(std::move(listener)), job_(job), peers_(size), come_(size), missing_(size - 1) {}
+
+  Result<std::vector<PeerSocket>> hold(std::int64_t deadline_ns) {
+    while (missing_ != 0) {
+      const std::int64_t left = deadline_ns - now_ns();
+      if (left <= 0) return refusal_ ? *refusal_ : tell_all(peers_, in_bootstrap(Errc::deadline_exceeded, missing_ranks()));
+      const auto turn = take_turn(left);
+      if (turn || refusal_) continue;
+      refuse_all(turn.error());
+      deadline_ns = std::min(deadline_ns, now_ns() + linger_ns);
+    }
+    if (refusal_) return *refusal_;
+    return std::move(peers_);
+  }
+
+  /// The job comes to nothing: those who are there hear it now, those who come later when they come.
+  void refuse_all(const Error& error) {
+    refusal_ = tell_all(peers_, error);
+    for (PeerSocket& peer : peers_) peer.socket.reset();
+  }
+
+ private:
+  /// Waits until something happens, and does what it asks for. An error: a rank can't come any more, or not to this job.
+  Result<void> take_turn(std::int64_t at_most_ns) {
+    // Ranks that are there are asked for nothing: their hanging up is always reported.
+    std::vector<pollfd> entries;
+    for (const PeerSocket& peer : peers_) entries.push_back({peer.socket.get(), 0, 0});
+    for (const Stranger& stranger : strangers_) {
+      entries.push_back({stranger.peer.socket.get(), POLLIN, 0});
+      at_most_ns = std::min(at_most_ns, std::max<std::int64_t>(0, stranger.deadline_ns - now_ns()));
+    }
+    if (strangers_.size() < most_strangers) entries.push_back({listener_.get(), POLLIN, 0});
+    if (poll(entries.data(), entries.size(), static_cast<int>(std::min<std::int64_t>(at_most_ns / 1'000'000 + 1, 1000))) < 0) return {};
+    for (std::uint32_t rank = 1; rank < peers_.size(); ++rank)
+      if (entries[rank].revents != 0) return lost(rank, peers_[rank].process, in_bootstrap(Errc::io, "", ECONNRESET));
+    if (auto heard = hear_strangers(); !heard) return heard;
+    return strangers_.size() < most_strangers ? take_in() : Result<void>{};
+  }
+
+  Result<void> hear_strangers() {
+    for (std::size_t i = 0; i < strangers_.size();) {
+      Stranger& stranger = strangers_[i];
+      const Heard heard = listen_to(stranger);
+      if (heard == Heard::nothing_new && now_ns() < stranger.deadline_ns) {
+        ++i;
+        continue;
+      }
+      Stranger gone = std::move(stranger);
+      strangers_.erase(strangers_.begin() + static_cast<std::ptrdiff_t>(i));
+      if (heard != Heard::all) continue;
+      if (auto admitted = admit(std::move(gone.peer), gone.hello); !admitted) return admitted;
+    }
+    return {};
+  }
+
+  /// Accepts who waits, this user's processes alone.
+  Result<void> take_in() {
+    PeerSocket peer{Fd(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC)), 0};
+    if (!peer.socket) {
+      if (errno != EMFILE && errno != ENFILE) return {};
+      if (strangers_.empty() && !refusal_) return no_descriptor_left("accept another rank with", errno, "bootstrap");
+      usleep(1000);  // the strangers' descriptors are free again soon
+      return {};
+    }
+    peer.process = process_of_same_user(peer.socket.get());
+    if (peer.process >= 0) strangers_.push_back({std::move(peer), now_ns() + patience_ns, 0, {}});
+    return {};
+  }
+
+  Result<void> admit(PeerSocket peer, const Hello& hello) {
+    const bool in_range = hello.rank < peers_.size();
+    const bool twice = in_range && (hello.rank == 0 || come_[hello.rank]);
+    Result<void> judged = refusal_ ? *refusal_ : judge(hello, name_of(hello.rank, peer.process));
+    Result<void> verdict = judged;
+    if (verdict && (twice || !in_range)) {
+      // Whoever was first is the rank; a second one is told so and harms nobody.
+      refused_ = name_of(hello.rank, peer.process) + " came";
+      refused_ += twice ? " though " + name_of(hello.rank, hello.rank == 0 ? getpid() : peers_[hello.rank].process) + " was there" : ", which is out of range";
+      verdict = in_bootstrap(Errc::invalid_argument, refused_);
+    }
+    (void)send_frame(peer.socket.get(), verdict ? Address{} : pack_verdict(verdict.error()), now_ns() + answer_ns);
+    if (!twice && in_range) {
+      come_[hello.rank] = true;
+      --missing_;
+    }
+    if (verdict) peers_[hello.rank] = std::move(peer);
+    return judged;
+  }
+
+  /// Whether a rank that says this can be of this job.
+  Result<void> judge(const Hello& hello, const std::string& name) const {
+    if (hello.version != version())
+      return in_bootstrap(Errc::mismatch, name + " runs version " + std::to_string(hello.version) + " of the library, rank 0 version " +
+                                              std::to_string(version()));
+    if (hello.size != peers_.size())
+      return in_bootstrap(Errc::mismatch, name + " says that job '" + job_ + "' has " + std::to_string(hello.size) + " ranks, rank 0 says " +
+                                              std::to_string(peers_.size()));
+    if (hello.complaint[0] != '\0')
+      return in_bootstrap(Errc::peer_failed, name + " could not join: " + std::string(hello.complaint, strnlen(hello.complaint, sizeof hello.complaint)));
+    return {};
+  }
+
+  std::string missing_ranks() const {
+    std::string names;
+    for (std::size_t rank = 1; rank < come_.size(); ++rank)
+      if (!come_[rank]) names += (names.empty() ? "" : ", ") + std::to_string(rank);
+    return "no sign of rank " + names + " of job '" + job_ + "'" + (refused_.empty() ? "" : "; " + refused_);
+  }
+
+  Fd listener_;
+  const std::string& job_;
+  std::vector<PeerSocket> peers_;  ///< by rank
+  std::vector<bool> come_;         ///< by rank, also those that were refused
+  std::uint32_t missing_;
+  std::vector<Stranger> strangers_;
+  std::optional<Error> refusal_;  ///< what every rank is told that comes now
+  std::string refused_;           ///< the last process that was no rank of the job
+};
+
+}  // namespace
+
+Result<std::vector<PeerSocket>> listen_for_all(std::uint32_t size, const std::string& job, std::int64_t deadline_ns, const Result<void>& own_trouble) {
+  if (size == 1) return own_trouble ? Result<std::vector<PeerSocket>>(std::vector<PeerSocket>(1)) : own_trouble.error();
+  Fd listener(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!listener) return own_trouble ? no_descriptor_left("listen for the other ranks with", errno, "bootstrap") : own_trouble.error();
+  const SocketName name = socket_name(job);
+  if (bind(listener.get(), reinterpret_cast<const sockaddr*>(&name.address), name.length) != 0)
+    return in_bootstrap(Errc::invalid_argument,
+                        "job '" + job + "' is already being started on this machine; each job needs a name (run id, port) of its own", errno);
+  if (listen(listener.get(), most_strangers) != 0) return in_bootstrap(Errc::io, "cannot listen", errno);
+  Meeting meeting(std::move(listener), size, job);
+  if (own_trouble) return meeting.hold(deadline_ns);
+  meeting.refuse_all(in_bootstrap(Errc::peer_failed, name_of(0, getpid()) + " could not join: " + own_trouble.error().detail));
+  (void)meeting.hold(std::min(deadline_ns, now_ns() + trouble_ns));
+  return own_trouble.error();
+}
+
+}  // namespace rondo

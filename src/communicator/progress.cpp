@@ -1,0 +1,110 @@
+// What runs queued calls: waiters and the progress thread turn the same crank.
+#include <algorithm>
+#include <system_error>
+
+#include "base/clock.hpp"
+#include "communicator/impl.hpp"
+
+namespace rondo {
+namespace {
+
+constexpr std::int64_t idle_poll_ns = 100'000;
+
+}  // namespace
+
+/// Advances the first operations of a channel. True when something ended.
+bool Communicator::Impl::pump(Channel& channel) {
+  bool moved = false;
+  if (channel.sync_waits) return moved;  // one call of a channel after the other
+  while (!channel.queue.empty()) {
+    const std::shared_ptr<Operation> operation = channel.queue.front();
+    std::optional<Error> error;
+    if (!operation->begun) {
+      error = prepare(channel, *operation);
+      if (!error) begin(channel, *operation);
+    }
+    if (!error) {
+      const Progress progress = operation->run.advance(1);
+      if (progress != Progress::done) {
+        auto found = look_around(channel, *operation, progress);
+        if (!found) return moved;
+        record_end(*operation, FlightRecorder::State::failed);  // first, since the record is printed
+        fail(*found);
+        error = broken_error();
+      }
+    }
+    if (operation->begun) record_end(*operation, error ? FlightRecorder::State::failed : FlightRecorder::State::done);
+    operation->error = std::move(error);
+    channel.queue.pop_front();
+    pending_.fetch_sub(1, std::memory_order_relaxed);
+    operation->done.store(true, std::memory_order_release);
+    moved = true;
+  }
+  return moved;
+}
+
+bool Communicator::Impl::pump_all() {
+  bool moved = pump(*main_);
+  for (auto& [pair, channel] : pairs_) moved |= pump(*channel);
+  return moved;
+}
+
+/// Waits for a work's operations, helping. `deadline_ns` 0: as long as the operations' own deadlines allow.
+Result<void> Communicator::Impl::wait(const Work::State& work, std::int64_t deadline_ns) {
+  const auto all_done = [&] {
+    return std::all_of(work.operations.begin(), work.operations.end(), [](const auto& operation) { return operation->done.load(std::memory_order_acquire); });
+  };
+  std::int64_t slow_since = 0;
+  for (std::uint64_t turn = 0; !all_done(); ++turn) {
+    if (token_.try_acquire()) {
+      pump_all();
+      token_.release();
+      if (turn < policy_.spins) continue;
+    }
+    const std::int64_t now = now_ns();
+    if (slow_since == 0) slow_since = now;
+    if (deadline_ns != 0 && now > deadline_ns) return Error{Errc::deadline_exceeded, "the call is still running", 0, "wait"};
+    wait_a_turn(policy_, now - slow_since);
+  }
+  for (const auto& operation : work.operations)
+    if (operation->error) return *operation->error;
+  return {};
+}
+
+void Communicator::Impl::progress_loop() {
+  pthread_setname_np(pthread_self(), "rondo-progress");
+  std::int64_t idle_since = now_ns();
+  for (;;) {
+    {
+      std::unique_lock lock(progress_mutex_);
+      progress_wake_.wait(lock, [this] { return stopping_ || pending_.load(std::memory_order_relaxed) != 0; });
+      if (stopping_) return;
+    }
+    bool moved = false;
+    if (token_.try_acquire()) {
+      moved = pump_all();
+      token_.release();
+    }
+    const std::int64_t now = now_ns();
+    if (moved) idle_since = now;
+    // A caller that waits turns the crank itself; this thread is for those that compute meanwhile.
+    if (now - idle_since < idle_poll_ns) sched_yield();
+    else wait_a_turn(policy_, std::max(policy_.yield_after_ns, now - idle_since));
+  }
+}
+
+/// The thread that runs started calls is made for the first of them. A program without the right to one more thread learns it
+/// here; nothing has begun then, and the communicator stays usable.
+std::optional<Error> Communicator::Impl::need_progress_thread() {
+  const std::lock_guard lock(progress_mutex_);
+  if (progress_thread_.joinable()) return std::nullopt;
+  try {
+    progress_thread_ = std::thread([this] { progress_loop(); });
+  } catch (const std::system_error& refused) {
+    return Error{Errc::out_of_resources, "a started call needs 1 more thread (limits: ulimit -u, the control group's pids.max)", refused.code().value(),
+                 "rank " + std::to_string(rank())};
+  }
+  return std::nullopt;
+}
+
+}  // namespace rondo

@@ -1,0 +1,195 @@
+// A rank that is killed while ranks find one another is named to every survivor within a second.
+#include <signal.h>
+#include <sys/mman.h>
+
+#include <atomic>
+#include <random>
+#include <thread>
+
+#include "base/clock.hpp"
+#include "communicator/create.hpp"
+#include "rondo/communicator.hpp"
+#include "strangers.hpp"
+#include "support/catch.hpp"
+#include "support/faults.hpp"
+#include "support/ranks.hpp"
+
+namespace {
+
+using namespace rondo;
+
+constexpr int life_ms = 300;  // of the victim: all who come in time are there by then
+constexpr double bound_seconds = life_ms / 1000.0 + 1;
+
+void sleep_ms(int milliseconds) { std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds)); }
+
+ChildBody survivor(std::uint32_t rank, std::uint32_t size, const std::string& job, const std::vector<std::string>& words) {
+  return [=]() -> std::string {
+    const auto begin = Clock::now();
+    return expect_words(meet(rank, size, job), words, begin, bound_seconds);
+  };
+}
+
+/// When the victim died, for all processes of a test to see.
+class DeathTime {
+ public:
+  DeathTime() : at_(static_cast<std::atomic<std::int64_t>*>(mmap(nullptr, sizeof *at_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {}
+  DeathTime(const DeathTime&) = delete;
+  DeathTime& operator=(const DeathTime&) = delete;
+  ~DeathTime() { munmap(at_, sizeof *at_); }
+  void die_now() const {
+    at_->store(now_ns(), std::memory_order_release);
+    raise(SIGKILL);
+  }
+  double seconds_ago() const { return static_cast<double>(now_ns() - at_->load(std::memory_order_acquire)) / 1e9; }
+
+ private:
+  std::atomic<std::int64_t>* at_;
+};
+
+/// A bootstrap whose process dies at its `moment`th: before its first round, after it, before its second, ...
+class Fatal final : public Bootstrap {
+ public:
+  Fatal(Bootstrap& real, int moment, const DeathTime& death) : real_(real), moment_(moment), death_(death) {}
+  Result<Gathered> all_gather(const Address& own, std::int64_t deadline_ns) override {
+    if (moment_-- == 0) death_.die_now();
+    auto all = real_.all_gather(own, deadline_ns);
+    if (moment_-- == 0) death_.die_now();
+    return all;
+  }
+
+ private:
+  Bootstrap& real_;
+  int moment_;
+  const DeathTime& death_;
+};
+
+constexpr std::uint32_t size = 3, victims_rank = 1;
+
+/// Creates rank 1 until it dies.
+std::string create_and_die(const Topology& view, const std::string& job, const DeathTime& death, int moment, std::chrono::microseconds delay) {
+  const auto real = connect_rank(victims_rank, size, job);
+  if (!real) return to_string(real.error());
+  std::thread killer;
+  if (moment < 0) killer = std::thread([&] {
+    std::this_thread::sleep_for(delay);
+    death.die_now();
+  });
+  Fatal fatal(**real, moment, death);
+  const auto parts = join(fatal, victims_rank, size, CommunicatorOptions{}, view, 1);
+  if (killer.joinable()) killer.join();
+  return "it outlived its creation";
+}
+
+std::string create_and_see(const Topology& view, std::uint32_t rank, const std::string& job, const DeathTime& death, bool may_work) {
+  const auto real = connect_rank(rank, size, job);
+  const auto parts = real ? join(**real, rank, size, CommunicatorOptions{}, view, 1) : real.error();
+  if (parts) return may_work ? "" : "it was created";
+  const std::string text = to_string(parts.error());
+  if (const double took = death.seconds_ago(); took > 1) return "took " + std::to_string(took) + " s: " + text;
+  return expect_words(text, {"peer_failed", "rank 1 "}, Clock::now(), 1);
+}
+
+/// "" when both survivors learn within a second who it was. `may_work`: the victim may have died when creation was over.
+std::string kill_in_creation(const Topology& view, int moment, std::chrono::microseconds delay, bool may_work) {
+  const DeathTime death;
+  const std::string job = fresh_job();
+  const auto survive = [&](std::uint32_t rank) { return [&, rank] { return create_and_see(view, rank, job, death, may_work); }; };
+  const auto answers = run_children({survive(0), [&] { return create_and_die(view, job, death, moment, delay); }, survive(2)}, 20);
+  return complaints({answers[0], answers[1] == "ended by signal 9" ? "" : answers[1], answers[2]});
+}
+
+}  // namespace
+
+TEST_CASE("a rank killed while others haven't come yet is named to all who are there within a second") {
+  const std::string job = fresh_job();
+  const std::vector<std::string> words{"peer_failed", "rank 1 (process", "went away during bootstrap"};
+  const auto victim = [&]() -> std::string {
+    const auto bootstrap = connect_rank(1, 4, job);
+    sleep_ms(life_ms);
+    raise(SIGKILL);
+    return "";
+  };
+  // rank 3 never comes
+  const auto answers = run_children({survivor(0, 4, job, words), victim, survivor(2, 4, job, words)}, 20);
+  CHECK(answers[1] == "ended by signal 9");
+  CHECK(complaints({answers[0], answers[2]}) == "");
+}
+
+TEST_CASE("a rank killed after it gave what it had is named to those who wait for another, within a second") {
+  for (const int rounds_before : {0, 2}) {
+    INFO("after " << rounds_before << " rounds");
+    const std::string job = fresh_job();
+    const std::vector<std::string> words{"peer_failed", "rank 1 (process", "went away during bootstrap"};
+    const auto rank_body = [&](std::uint32_t rank) {
+      return [&, rank]() -> std::string {
+        const auto bootstrap = connect_rank(rank, 4, job);
+        if (!bootstrap) return to_string(bootstrap.error());
+        for (int round = 0; round < rounds_before; ++round)
+          if (const std::string wrong = exchange(**bootstrap, rank, 4); !wrong.empty()) return wrong;
+        const auto begin = Clock::now();
+        if (rank == 1) std::thread([] {
+          sleep_ms(life_ms);
+          raise(SIGKILL);
+        }).detach();
+        if (rank == 3) sleep_ms(1800);  // all wait for this one, which finds the answer there
+        return expect_words(exchange(**bootstrap, rank, 4), words, begin, rank == 3 ? 2.3 : bound_seconds);
+      };
+    };
+    auto answers = run_children({rank_body(0), rank_body(1), rank_body(2), rank_body(3)}, 20);
+    CHECK(answers[1] == "ended by signal 9");
+    answers[1] = "";
+    CHECK(complaints(answers) == "");
+  }
+}
+
+TEST_CASE("when rank 0 is killed every other rank learns it within a second") {
+  const std::string job = fresh_job();
+  const std::vector<std::string> words{"peer_failed", "rank 0 (process", "went away during bootstrap"};
+  const auto victim = [&]() -> std::string {
+    std::thread([] {
+      sleep_ms(life_ms);
+      raise(SIGKILL);
+    }).detach();
+    return meet(0, 4, job);
+  };
+  const auto answers = run_children({victim, survivor(1, 4, job, words), survivor(2, 4, job, words)}, 20);
+  CHECK(answers[0] == "ended by signal 9");
+  CHECK(complaints({answers[1], answers[2]}) == "");
+}
+
+TEST_CASE("a rank killed before or after any round of creation is named to all within a second") {
+  const auto view = discover_topology();
+  REQUIRE(view.has_value());
+  for (int moment = 0; moment < 8; ++moment) {
+    INFO("moment " << moment);
+    CHECK(kill_in_creation(*view, moment, {}, moment == 7) == "");
+  }
+}
+
+TEST_CASE("a rank killed at any moment of creation is named to all within a second") {
+  const auto view = discover_topology();
+  REQUIRE(view.has_value());
+  std::mt19937 random(7);
+  for (int round = 0; round < 40; ++round) {
+    const auto delay = std::chrono::microseconds(random() % 5'000);
+    INFO("killed after " << delay.count() << " us");
+    CHECK(kill_in_creation(*view, -1, delay, true) == "");
+  }
+}
+
+TEST_CASE("a rank that comes a moment after another was killed learns of it") {
+  const std::string job = fresh_job();
+  const std::vector<std::string> words{"peer_failed", "rank 1 (process", "went away during bootstrap"};
+  const auto victim = [&]() -> std::string {
+    const auto bootstrap = connect_rank(1, 3, job);
+    raise(SIGKILL);
+    return "";
+  };
+  const auto late = [&]() -> std::string {
+    sleep_ms(250);
+    return survivor(2, 3, job, words)();
+  };
+  const auto answers = run_children({survivor(0, 3, job, words), victim, late}, 20);
+  CHECK(complaints({answers[0], answers[2]}) == "");
+}

@@ -1,0 +1,165 @@
+// The C interface between two ranks: every function once, results and failures.
+#include "rondo/rondo.h"
+
+#include <array>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "support/children.hpp"
+
+namespace {
+
+using Rank = rondo_communicator*;
+/// What one rank does; "" when all was well. Must not use Catch macros.
+using Body = std::function<std::string(Rank, std::uint32_t)>;
+
+/// Two ranks, each in its own thread.
+std::string run_two(const Body& body, double timeout_seconds = 0) {
+  std::array<Rank, 2> ranks{};
+  if (rondo_create_in_process(2, timeout_seconds, ranks.data()) != RONDO_SUCCESS) return rondo_last_error();
+  std::vector<std::string> answers(2);
+  std::vector<std::thread> threads;
+  for (std::uint32_t r = 0; r < 2; ++r) threads.emplace_back([&, r] { answers[r] = body(ranks[r], r); });
+  for (std::thread& thread : threads) thread.join();
+  for (const Rank rank : ranks) rondo_destroy(rank);
+  return complaints(answers);
+}
+
+/// "" when the status is the expected one and, if it is a failure, the thread's last error begins with its name and has `word`.
+std::string expect(rondo_status got, rondo_status wanted, const std::string& word = "") {
+  const std::string text = rondo_last_error();
+  if (got != wanted) return std::string("expected ") + rondo_status_name(wanted) + ", got " + rondo_status_name(got) + "; last error: " + text;
+  if (wanted == RONDO_SUCCESS) return "";
+  if (text.rfind(rondo_status_name(wanted), 0) != 0) return std::string("the text doesn't begin with ") + rondo_status_name(wanted) + ": " + text;
+  return text.find(word) == std::string::npos ? "'" + word + "' is missing in: " + text : "";
+}
+
+/// The first of them that isn't empty.
+std::string first_wrong(const std::vector<std::string>& answers) {
+  for (const std::string& answer : answers)
+    if (!answer.empty()) return answer;
+  return "";
+}
+
+std::string expect_values(const std::vector<float>& got, const std::vector<float>& wanted, const std::string& what) {
+  return got == wanted ? "" : what + " is wrong";
+}
+
+}  // namespace
+
+TEST_CASE("through C every collective gives the right result to both ranks", "[threads]") {
+  const auto body = [](Rank c, std::uint32_t rank) -> std::string {
+    std::uint32_t own = 9, size = 0;
+    const float mine = static_cast<float>(rank + 1);
+    const std::vector<float> in{mine, 10 * mine};
+    std::vector<float> all(2), maximum(2), reduced(2, -1), sent(2), block(1), gathered(4), scaled(2);
+    const std::string wrong = first_wrong({
+        expect(rondo_rank(c, &own), RONDO_SUCCESS), expect(rondo_size(c, &size), RONDO_SUCCESS), expect(rondo_barrier(c), RONDO_SUCCESS),
+        expect(rondo_all_reduce(c, in.data(), all.data(), 2, RONDO_F32, RONDO_SUM), RONDO_SUCCESS),
+        expect(rondo_all_reduce(c, in.data(), maximum.data(), 2, RONDO_F32, RONDO_MAX), RONDO_SUCCESS),
+        expect(rondo_reduce(c, in.data(), reduced.data(), 2, RONDO_F32, RONDO_PROD, 1), RONDO_SUCCESS),
+        expect(rondo_broadcast(c, in.data(), sent.data(), 2, RONDO_F32, 1), RONDO_SUCCESS),
+        expect(rondo_reduce_scatter(c, in.data(), block.data(), 1, RONDO_F32, RONDO_SUM), RONDO_SUCCESS),
+        expect(rondo_all_gather(c, in.data(), gathered.data(), 2, RONDO_F32), RONDO_SUCCESS),
+        expect(rondo_all_reduce_premul(c, in.data(), scaled.data(), 2, RONDO_F32, rank == 0 ? 5 : 0.5), RONDO_SUCCESS),
+    });
+    if (!wrong.empty()) return wrong;
+    if (own != rank || size != 2) return "rank or size is wrong";
+    return first_wrong({expect_values(all, {3, 30}, "all_reduce"), expect_values(maximum, {2, 20}, "all_reduce by max"),
+                        rank == 1 ? expect_values(reduced, {2, 200}, "reduce") : "", expect_values(sent, {2, 20}, "broadcast"),
+                        expect_values(block, {rank == 0 ? 3.0f : 30.0f}, "reduce_scatter"), expect_values(gathered, {1, 10, 2, 20}, "all_gather"),
+                        expect_values(scaled, {6, 60}, "premul")});
+  };
+  CHECK(run_two(body) == "");
+}
+
+TEST_CASE("through C messages, groups and works end with the right data", "[threads]") {
+  const auto body = [](Rank c, std::uint32_t rank) -> std::string {
+    const std::uint32_t peer = 1 - rank;
+    const std::int32_t out = 100 + static_cast<std::int32_t>(rank);
+    std::int32_t in = -1, crossed = -1;
+    const rondo_status message = rank == 0 ? rondo_send(c, &out, 1, RONDO_I32, peer) : rondo_recv(c, &in, 1, RONDO_I32, peer);
+    if (auto wrong = expect(message, RONDO_SUCCESS); !wrong.empty()) return wrong;
+    if (rank == 1 && in != 100) return "the wrong message";
+    const std::string grouped = first_wrong({expect(rondo_group_begin(c), RONDO_SUCCESS), expect(rondo_recv(c, &crossed, 1, RONDO_I32, peer), RONDO_SUCCESS),
+                                             expect(rondo_send(c, &out, 1, RONDO_I32, peer), RONDO_SUCCESS), expect(rondo_group_end(c), RONDO_SUCCESS)});
+    if (!grouped.empty()) return grouped;
+    if (crossed != 100 + static_cast<std::int32_t>(peer)) return "the wrong message in a group";
+    std::vector<float> sum(50'000, 1), from_zero(3, static_cast<float>(rank));
+    rondo_work *first = nullptr, *second = nullptr;
+    const std::string started = first_wrong(
+        {expect(rondo_start_all_reduce(c, sum.data(), sum.data(), sum.size(), RONDO_F32, RONDO_SUM, &first), RONDO_SUCCESS),
+         expect(rondo_start_broadcast(c, from_zero.data(), from_zero.data(), from_zero.size(), RONDO_F32, 0, &second), RONDO_SUCCESS)});
+    if (!started.empty()) return started;
+    const std::string waited = expect(rondo_work_wait(second), RONDO_SUCCESS);
+    const bool both_done = rondo_work_done(first) == 1 && rondo_work_done(second) == 1;  // they run in order
+    const std::string again = expect(rondo_work_wait(first), RONDO_SUCCESS);
+    rondo_work_destroy(first);
+    rondo_work_destroy(second);
+    return first_wrong({waited, again, both_done ? "" : "a work is not done", expect_values(sum, std::vector<float>(50'000, 2), "the started sum"),
+                        expect_values(from_zero, {0, 0, 0}, "the started broadcast")});
+  };
+  CHECK(run_two(body) == "");
+}
+
+TEST_CASE("through C wrong arguments are told with a text and harm nothing", "[threads]") {
+  const auto body = [](Rank c, std::uint32_t) -> std::string {
+    float value = 1;
+    rondo_work* work = nullptr;
+    return first_wrong({
+        expect(rondo_all_reduce(c, nullptr, &value, 1, RONDO_F32, RONDO_SUM), RONDO_INVALID_ARGUMENT, "input is null"),
+        expect(rondo_all_reduce(nullptr, &value, &value, 1, RONDO_F32, RONDO_SUM), RONDO_INVALID_ARGUMENT, "communicator is null"),
+        expect(rondo_broadcast(c, &value, &value, 1, RONDO_F32, 7), RONDO_INVALID_ARGUMENT, "root 7"),
+        expect(rondo_recv(c, &value, 1, RONDO_F32, 7), RONDO_INVALID_ARGUMENT, "peer 7"),
+        expect(rondo_all_reduce(c, &value, &value, 1, RONDO_F32, RONDO_BXOR), RONDO_INVALID_ARGUMENT, "bxor is not defined on f32"),
+        expect(rondo_rank(c, nullptr), RONDO_INVALID_ARGUMENT, "null"),
+        expect(rondo_start_all_reduce(c, &value, &value, 1, RONDO_F32, RONDO_SUM, nullptr), RONDO_INVALID_ARGUMENT, "null"),
+        expect(rondo_start_broadcast(nullptr, &value, &value, 1, RONDO_F32, 0, &work), RONDO_INVALID_ARGUMENT, "null"),
+        expect(rondo_work_wait(nullptr), RONDO_INVALID_ARGUMENT, "work is null"),
+        expect(rondo_group_end(c), RONDO_INVALID_ARGUMENT, "without group_begin"),
+        expect(rondo_all_reduce(c, &value, &value, 1, RONDO_F32, RONDO_SUM), RONDO_SUCCESS),
+        value == 2 ? "" : "the communicator doesn't work any more",
+    });
+  };
+  CHECK(run_two(body) == "");
+  CHECK(expect(rondo_create_in_process(2, 0, nullptr), RONDO_INVALID_ARGUMENT, "null") == "");
+  Rank none = nullptr;
+  CHECK(expect(rondo_create_local(3, 2, "job", 0, &none), RONDO_INVALID_ARGUMENT, "rank 3") == "");
+  CHECK(none == nullptr);
+  rondo_destroy(nullptr);
+  rondo_work_destroy(nullptr);
+  CHECK(rondo_work_done(nullptr) == 1);
+}
+
+TEST_CASE("through C a rank that calls something else, one that never comes and abort have their statuses and texts", "[threads]") {
+  const auto disagree = [](Rank c, std::uint32_t rank) -> std::string {
+    std::vector<float> values(20, 1);
+    const std::string wrong = expect(rondo_all_reduce(c, values.data(), values.data(), 16 + rank, RONDO_F32, RONDO_SUM), RONDO_MISMATCH, "17 f32");
+    return wrong.empty() ? expect(rondo_barrier(c), RONDO_MISMATCH, "16 f32") : wrong;
+  };
+  CHECK(run_two(disagree) == "");
+  const auto never_come = [](Rank c, std::uint32_t rank) { return rank == 1 ? "" : expect(rondo_barrier(c), RONDO_DEADLINE_EXCEEDED, "rank 1"); };
+  CHECK(run_two(never_come, 0.2) == "");
+  const auto abort = [](Rank c, std::uint32_t rank) -> std::string {
+    if (rank == 0) return first_wrong({expect(rondo_abort(c), RONDO_SUCCESS), expect(rondo_barrier(c), RONDO_ABORTED, "abort")});
+    return first_wrong({expect(rondo_barrier(c), RONDO_ABORTED, "rank 0"), expect(rondo_abort(nullptr), RONDO_INVALID_ARGUMENT, "null")});
+  };
+  CHECK(run_two(abort) == "");
+}
+
+TEST_CASE("through C a status's name and each thread's last error are texts of their own", "[threads]") {
+  CHECK(std::string(rondo_status_name(RONDO_SUCCESS)) == "success");
+  CHECK(std::string(rondo_status_name(RONDO_PEER_FAILED)) == "peer_failed");
+  CHECK(std::string(rondo_status_name(RONDO_IO)) == "io");
+  std::string before, after;
+  std::thread([&] {
+    before = rondo_last_error();
+    (void)rondo_work_wait(nullptr);
+    after = rondo_last_error();
+  }).join();
+  CHECK(before == "");
+  CHECK(after.find("the work is null") != std::string::npos);
+}

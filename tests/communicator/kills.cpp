@@ -1,0 +1,118 @@
+// kill -9 at random moments, whatever the ranks are doing then.
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <random>
+#include <thread>
+
+#include "base/clock.hpp"
+#include "support/catch.hpp"
+#include "support/faults.hpp"
+#include "support/ranks.hpp"
+
+namespace {
+
+using namespace rondo;
+
+/// The contract, from the death to each survivor's error. Ranks that share two processors took 14 ms at most.
+constexpr std::int64_t bound_ns = 1'000'000'000;
+
+/// When the victim died, by the clock that all processes share; 0 until then. Memory that the children inherit.
+class TimeOfDeath {
+ public:
+  TimeOfDeath() : at_(new (mmap(nullptr, sizeof *at_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) std::atomic<std::int64_t>(0)) {}
+  TimeOfDeath(const TimeOfDeath&) = delete;
+  TimeOfDeath& operator=(const TimeOfDeath&) = delete;
+  ~TimeOfDeath() { munmap(at_, sizeof *at_); }
+  void come() {
+    at_->store(now_ns(), std::memory_order_relaxed);
+    kill(getpid(), SIGKILL);
+  }
+  std::int64_t passed_ns() const { return now_ns() - at_->load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<std::int64_t>* at_;
+};
+
+/// What survivors were doing: every rank makes the same calls in the same order.
+class Load {
+ public:
+  Load(Communicator& communicator, std::uint64_t seed) : communicator_(communicator), random_(seed), input_(largest, 1), output_(largest) {}
+
+  /// One call, or a few that belong together. What is right is checked where a call succeeds.
+  Result<void> step() {
+    const std::uint64_t sizes[] = {1, 2, 400, 30'000, largest};
+    const std::uint64_t count = sizes[random_() % 5];
+    switch (random_() % 6) {
+      case 0: return communicator_.barrier();
+      case 1: return communicator_.broadcast(input_.data(), output_.data(), count, DataType::f32, static_cast<std::uint32_t>(random_() % communicator_.size()));
+      case 2: return around_the_ring(count);
+      case 3: return started(count);
+      default: return checked(communicator_.all_reduce(input_.data(), output_.data(), count, DataType::f32), count);
+    }
+  }
+
+ private:
+  static constexpr std::uint64_t largest = 600'000;
+
+  Result<void> checked(Result<void> result, std::uint64_t count) const {
+    const auto sum = static_cast<float>(communicator_.size());
+    if (result && (output_[0] != sum || output_[count / 2] != sum || output_[count - 1] != sum)) return Error{Errc::io, "a wrong sum was returned as right"};
+    return result;
+  }
+
+  Result<void> around_the_ring(std::uint64_t count) {
+    const std::uint32_t ranks = communicator_.size();
+    communicator_.group_begin();
+    (void)communicator_.send(input_.data(), count, DataType::f32, (communicator_.rank() + 1) % ranks);
+    (void)communicator_.recv(output_.data(), count, DataType::f32, (communicator_.rank() + ranks - 1) % ranks);
+    return communicator_.group_end();
+  }
+
+  Result<void> started(std::uint64_t count) {
+    std::vector<float> other(7, 2);
+    Work first = communicator_.start(Call{Collective::all_reduce, input_.data(), output_.data(), count, DataType::f32, ReduceOp::sum});
+    Work second = communicator_.start(Call{Collective::all_reduce, other.data(), other.data(), other.size(), DataType::f32, ReduceOp::max});
+    const auto last = second.wait();
+    const auto result = checked(first.wait(), count);
+    return result ? last : result;
+  }
+
+  Communicator& communicator_;
+  std::mt19937_64 random_;
+  std::vector<float> input_, output_;
+};
+
+}  // namespace
+
+TEST_CASE("kill -9 at random moments under load gives every survivor an error that names the rank within a second of the death") {
+  std::mt19937 random(20'260);
+  for (int round = 0; round < 200; ++round) {
+    const auto ranks = static_cast<std::uint32_t>(2 + random() % 3);
+    const auto delay = std::chrono::microseconds(random() % 8000);
+    const std::uint64_t seed = random();
+    TimeOfDeath death;
+    const auto body = [&](Communicator& communicator) -> std::string {
+      std::thread killer;
+      if (communicator.rank() == ranks - 1) killer = std::thread([&] {
+        std::this_thread::sleep_for(delay);
+        death.come();
+      });
+      Load load(communicator, seed);
+      Result<void> result;
+      while (result) result = load.step();
+      const std::int64_t passed_ns = death.passed_ns();
+      if (killer.joinable()) killer.join();
+      if (auto wrong = expect_error(result, Errc::peer_failed, {"rank " + std::to_string(ranks - 1) + " ", "died"}); !wrong.empty()) return wrong;
+      return passed_ns < bound_ns ? "" : "took " + std::to_string(passed_ns / 1'000'000) + " ms";
+    };
+    auto answers = run_processes(ranks, body, {}, 30);
+    INFO("round " << round << ", " << ranks << " ranks");
+    REQUIRE(answers.back() == "ended by signal 9");
+    answers.pop_back();
+    REQUIRE(complaints(answers) == "");
+  }
+}

@@ -1,0 +1,34 @@
+#include "trial.hpp"
+
+#include <algorithm>
+#include <vector>
+
+using namespace rondo;
+
+namespace {
+
+std::string name_of(const Trial& trial) {
+  return std::string(to_string(trial.shape.collective)) + " of " + std::to_string(trial.shape.count) + " " + std::string(to_string(trial.shape.type)) + " " +
+         std::string(to_string(trial.shape.op)) + " root " + std::to_string(trial.shape.root) + (trial.in_place ? " in place" : " out of place");
+}
+
+}  // namespace
+
+std::string perform(Communicator& communicator, Trial trial) {
+  Shape& shape = trial.shape;
+  shape.ranks = communicator.size();
+  shape.rank = communicator.rank();
+  const BlockCounts blocks = block_counts(shape.collective, shape.ranks);
+  const std::uint64_t block = shape.count * size_of(shape.type);
+  std::vector<char> first(block * std::max(blocks.input, trial.in_place ? blocks.output : blocks.input) + 1);
+  std::vector<char> second(block * blocks.output + 1);
+  char* input = first.data();
+  char* output = trial.in_place ? first.data() : second.data();
+  if (trial.in_place && shape.collective == Collective::all_gather) input += shape.rank * block;
+  if (trial.in_place && shape.collective == Collective::reduce_scatter) output += shape.rank * block;
+  fill_input(shape, trial.seed, input);
+  const Call call{shape.collective, input, output, shape.count, shape.type, shape.op, shape.root, factor_of(shape, shape.rank)};
+  if (auto done = communicator.run(call); !done) return name_of(trial) + ": " + to_string(done.error());
+  if (const std::uint64_t wrong = count_wrong(shape, trial.seed, output); wrong != 0) return name_of(trial) + ": " + std::to_string(wrong) + " wrong";
+  return "";
+}

@@ -1,0 +1,18 @@
+// One call on random data, judged by a reference of higher precision.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "benchmarks/bench/data.hpp"
+#include "rondo/communicator.hpp"
+
+struct Trial {
+  Shape shape;  ///< ranks and rank are the communicator's
+  bool in_place;
+  std::uint64_t seed;
+};
+
+/// Runs it on fresh exactly-sized buffers; "" when all is well, else what is wrong with it. premul_sum takes another factor on
+/// every second rank, none of them one.
+std::string perform(rondo::Communicator& communicator, Trial trial);
