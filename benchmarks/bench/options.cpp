@@ -7,8 +7,8 @@
 #include <limits>
 #include <stdexcept>
 
-#include "support/flags.hpp"
-#include "support/version.hpp"
+#include "tools/support/flags.hpp"
+#include "tools/support/version.hpp"
 
 namespace {
 
@@ -55,8 +55,8 @@ struct Words {
 };
 
 void describe(CLI::App& app, Options& options, Words& words) {
-  using bench_support::decimal_number;
-  using bench_support::whole_number;
+  using tool_support::decimal_number;
+  using tool_support::whole_number;
   const auto counts = whole_number(0, std::numeric_limits<std::uint32_t>::max());
   app.add_option("OP", words.collective, measured)->required();
   app.add_option("-n,--ranks", options.ranks, "local ranks to start (none: one rank of the job that the environment describes)")
@@ -81,7 +81,7 @@ void describe(CLI::App& app, Options& options, Words& words) {
   app.add_flag("--touch", options.touch, "owners write their buffers between iterations");
   app.add_flag("--percentiles", options.percentiles, "also time single calls: 50, 90, 99 percent");
   app.add_option("--json", options.json_file, "also write the rows to this file");
-  app.set_version_flag("--version", "rondo-bench " + bench_support::version_text());
+  app.set_version_flag("--version", "rondo-bench " + tool_support::version_text());
 }
 
 /// Flags that make sense one by one and not together.
@@ -121,12 +121,12 @@ std::optional<Options> parse_options(int argc, char** argv, int& status) {
   Options options;
   Words words;
   describe(app, options, words);
-  if (!bench_support::parse(app, argc, argv, "rondo-bench", status)) return std::nullopt;
+  if (!tool_support::parse(app, argc, argv, "rondo-bench", status)) return std::nullopt;
   try {
     understand(words, options);
     return options;
   } catch (const CLI::ParseError& error) {
-    std::fprintf(stderr, "rondo-bench: %s\n", bench_support::explain(app, error).c_str());
+    std::fprintf(stderr, "rondo-bench: %s\n", tool_support::explain(app, error).c_str());
     status = 2;
   }
   return std::nullopt;

@@ -6,7 +6,7 @@
 #include "compare/driver.hpp"
 #include "rondo/communicator.hpp"
 #include "rondo/formats.hpp"
-#include "support/version.hpp"
+#include "tools/support/version.hpp"
 
 namespace {
 
@@ -68,7 +68,7 @@ int main(int argc, char** argv) {
     return 1;
   }
   Rondo library(*communicator, options.setting);
-  compare::RankLink link(options, options.rank, bench_support::version_text());
+  compare::RankLink link(options, options.rank, tool_support::version_text());
   compare::Driver<Rondo>(library, link).serve();
   return 0;
 }

@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "rondo/planning.hpp"
-#include "support/flags.hpp"
+#include "tools/support/flags.hpp"
 
 namespace compare {
 namespace {
@@ -93,13 +93,13 @@ Options parse_options(int argc, char** argv) {
   app.add_option("--sizes", sizes, "FIRST:LAST (e.g. 4:256M) or a list (8,64K); bytes of the larger buffer");
   app.add_option("--libraries", libraries, "of rondo, openmpi, mpich, gloo, floor (hand-written)");
   app.add_option("--plans", plans, "plan files (of --ranks ranks): each takes part too, as Rondo running exactly that plan");
-  app.add_option("--rounds", options.rounds, "rounds (21 and more give an interval)")->check(bench_support::whole_number(1, 1000));
-  app.add_option("--block-ms", options.block_ms, "aim for a block")->check(bench_support::decimal_number(0.5, longest_block_ms));
+  app.add_option("--rounds", options.rounds, "rounds (21 and more give an interval)")->check(tool_support::whole_number(1, 1000));
+  app.add_option("--block-ms", options.block_ms, "aim for a block")->check(tool_support::decimal_number(0.5, longest_block_ms));
   app.add_option("--seed", options.seed, "of the order of the blocks")
-      ->check(bench_support::whole_number(0, std::numeric_limits<std::uint32_t>::max()));
+      ->check(tool_support::whole_number(0, std::numeric_limits<std::uint32_t>::max()));
   app.add_option("--raw", options.raw, "file for the raw rows")->required();
   int status = 0;
-  if (!bench_support::parse(app, argc, argv, "compare", status)) std::exit(status);
+  if (!tool_support::parse(app, argc, argv, "compare", status)) std::exit(status);
   if (sizes.empty()) sizes = options.quick ? "4:64M" : "4:256M";
   if (options.quick && app.count("--block-ms") == 0) options.block_ms = 8;
   options.ranks = parse_ranks(ranks);

@@ -19,7 +19,7 @@
 #include "floor/exchange.hpp"
 #include "floor/loops.hpp"
 #include "support/cores.hpp"
-#include "support/flags.hpp"
+#include "tools/support/flags.hpp"
 
 namespace {
 
@@ -241,11 +241,11 @@ void run_rank(Shared& shared, std::uint32_t rank, const Options& options) {
 int main(int argc, char** argv) {
   Options options;
   CLI::App app("What hand-written all-reduces over shared memory take on this machine");
-  app.add_option("-n,--ranks", options.ranks, "processes")->check(bench_support::whole_number(2, floor_bench::max_ranks));
-  app.add_option("--rounds", options.rounds, "blocks per case")->check(bench_support::whole_number(1, 1000));
+  app.add_option("-n,--ranks", options.ranks, "processes")->check(tool_support::whole_number(2, floor_bench::max_ranks));
+  app.add_option("--rounds", options.rounds, "blocks per case")->check(tool_support::whole_number(1, 1000));
   app.add_option("--only", options.only, "cases whose name contains this");
   int asked = 0;
-  if (!bench_support::parse(app, argc, argv, "bench_floor", asked)) return asked;
+  if (!tool_support::parse(app, argc, argv, "bench_floor", asked)) return asked;
   void* memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) {
     std::perror("bench_floor: mmap");

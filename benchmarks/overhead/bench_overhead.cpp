@@ -8,7 +8,7 @@
 #include "overhead/figures.hpp"
 #include "overhead/planning.hpp"
 #include "rondo/planning.hpp"
-#include "support/flags.hpp"
+#include "tools/support/flags.hpp"
 
 namespace {
 
@@ -116,7 +116,7 @@ int fail(const rondo::Error& error, int status = 1) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  using bench_support::whole_number;
+  using tool_support::whole_number;
   Options options;
   CLI::App app{"What going through a plan costs: tiny calls against hand-written ones, the digest, planning and compiling."};
   app.add_option("--placements", options.placements, "times that all memory is allocated anew")->check(whole_number(1, 1000))->capture_default_str();
@@ -124,7 +124,7 @@ int main(int argc, char** argv) {
   app.add_option("--calls", options.calls, "calls in a block")->check(whole_number(1, 100'000'000))->capture_default_str();
   app.add_option("--json", options.json, "write the figures to this file");
   int status = 0;
-  if (!bench_support::parse(app, argc, argv, "bench_overhead", status)) return status;
+  if (!tool_support::parse(app, argc, argv, "bench_overhead", status)) return status;
   if (auto environment = rondo::planning_options(); !environment) return fail(environment.error(), 2);
   auto calls = calls_report(options);
   if (!calls) return fail(calls.error());

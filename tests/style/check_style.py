@@ -36,7 +36,7 @@ DIRECTIONS = {
     "transports": (),
     "tests": None,
 }
-PUBLIC_HEADERS_ALONE = ("tools", "benchmarks", "examples")
+PUBLIC_HEADERS_ALONE = {"tools": (), "benchmarks": ("tools",), "examples": ()}  # programs, and whose parts they may use
 GETENV_HOME = "src/base/config.cpp"
 
 
@@ -90,7 +90,7 @@ def may_include(user, used):
         return True
     top = user.split("/")[0]
     if top in PUBLIC_HEADERS_ALONE:
-        return False
+        return used in PUBLIC_HEADERS_ALONE[top]
     allowed = DIRECTIONS.get(user, DIRECTIONS.get(top, ()))
     if allowed is None:
         return True

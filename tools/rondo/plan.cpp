@@ -8,8 +8,8 @@
 #include <string>
 
 #include "commands.hpp"
-#include "flags.hpp"
 #include "rondo/planning.hpp"
+#include "tools/support/flags.hpp"
 
 namespace {
 
@@ -188,11 +188,11 @@ int finish(const Options& options) {
 void add_plan(CLI::App& app, int& status) {
   auto options =
       std::make_shared<Options>();  // CLI11 keeps references to it until the program has parsed its arguments
-  const auto ranks = whole_number(0, std::numeric_limits<std::uint32_t>::max());
+  const auto ranks = tool_support::whole_number(0, std::numeric_limits<std::uint32_t>::max());
   CLI::App* plan = app.add_subcommand("plan", "Show the plan that a collective gets on a machine, and why");
   plan->add_option("OP", options->collective, "all_reduce, reduce, broadcast, reduce_scatter, all_gather, barrier, ...")
       ->required();
-  plan->add_option("-n,--ranks", options->ranks, "How many ranks")->required()->check(whole_number(1, 1'000'000));
+  plan->add_option("-n,--ranks", options->ranks, "How many ranks")->required()->check(tool_support::whole_number(1, 1'000'000));
   plan->add_option("-b,--bytes", options->bytes, "Size of the larger buffer; K, M and G are powers of 1024");
   plan->add_option("--type", options->type, "Element type, e.g. f32 or bf16");
   plan->add_option("--op", options->op, "Reduction, e.g. sum or max");
@@ -202,7 +202,7 @@ void add_plan(CLI::App& app, int& status) {
   plan->add_option("--topology", options->topology,
                    "An hwloc XML file, a topology in JSON, or a synthetic string; default: this machine");
   plan->add_option("--latency", options->latency_ns, "Nanoseconds that a flag takes from rank to rank; default: the topology's figure")
-      ->check(decimal_number(0.1, 1e9));
+      ->check(tool_support::decimal_number(0.1, 1e9));
   plan->add_option("--format", options->format, "text, or json: the whole plan")
       ->check(CLI::IsMember({"text", "json"}));
   plan->add_flag("--in-place", options->in_place, "Input and output share memory");

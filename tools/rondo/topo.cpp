@@ -4,7 +4,6 @@
 #include <string>
 
 #include "commands.hpp"
-#include "flags.hpp"
 #include "rondo/topology.hpp"
 
 namespace {

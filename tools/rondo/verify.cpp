@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "commands.hpp"
-#include "flags.hpp"
 #include "rondo/formats.hpp"
 #include "rondo/verifier.hpp"
 

@@ -5,7 +5,7 @@
 
 #include "rondo/communicator.hpp"
 
-namespace bench_support {
+namespace tool_support {
 
 /// "major.minor.patch".
 inline std::string version_text() {
@@ -13,4 +13,4 @@ inline std::string version_text() {
   return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." + std::to_string(version % 100);
 }
 
-}  // namespace bench_support
+}  // namespace tool_support

@@ -1,0 +1,11 @@
+#include <cstdio>
+
+#include "commands.hpp"
+#include "rondo/planning.hpp"
+
+bool environment_makes_sense(const char* command) {
+  const auto read = rondo::planning_options();
+  if (read) return true;
+  std::fprintf(stderr, "rondo %s: %s\n", command, to_string(read.error()).c_str());
+  return false;
+}
