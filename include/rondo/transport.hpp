@@ -45,6 +45,7 @@ class Transport {
   virtual Result<void> commit(std::uint64_t /*offset*/, std::uint64_t /*bytes*/) { return {}; }
 
   /// Message: a free slot of at least `bytes` towards `peer`, payload null while `depth` messages are under way; post() sends it.
+  /// A pair is connected once a message has gone each way: so creation sends one. Only from then on its ranks survive one another.
   virtual Message send_slot(std::uint32_t /*peer*/, std::uint32_t /*channel*/, std::uint64_t /*bytes*/) { return {}; }
   virtual void post(std::uint32_t /*peer*/, std::uint32_t /*channel*/) {}
   /// Message: the oldest message from `peer` not yet released (payload null while none is there).

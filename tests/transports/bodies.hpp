@@ -17,5 +17,5 @@ std::string is_idle_only_when_all_has_left(Party& party);
 std::string leaves_with_messages_nobody_takes(Party& party);
 
 enum class Departure { killed, left };
-/// Rank 1 goes, after talking to all when `after_traffic`; the others see it, and see nobody else go.
+/// Rank 1 goes, once connected or, when `after_traffic`, after talking some more; the others see it, and see nobody else go.
 PartyBody sees_departure(Departure departure, bool after_traffic, double notice_seconds);

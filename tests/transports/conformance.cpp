@@ -32,7 +32,7 @@ void conformance(const MakeTransport& make, double notice_seconds) {
       CHECK(complaints(parties_as_threads(ranks, make, check.body)) == "");
     }
   for (const bool after_traffic : {false, true}) {
-    INFO("a rank goes, " << (after_traffic ? "after" : "without") << " traffic");
+    INFO("a rank goes, " << (after_traffic ? "after traffic" : "just connected"));
     const auto killed = sees_departure(Departure::killed, after_traffic, notice_seconds);
     CHECK(complaints(parties_as_processes(3, make, killed)) == "rank 1: ended by signal 9\n");
     const auto left = sees_departure(Departure::left, after_traffic, notice_seconds);
