@@ -82,7 +82,8 @@ class Communicator {
   Result<void> barrier();
 
   /// Point to point. Messages between two ranks keep their order. Outside the collectives' order: a rank may send while
-  /// others are in a collective. Small sends return before the receiver comes; large ones wait for it.
+  /// others are in a collective. Small sends return before the receiver comes; large ones wait for it, over
+  /// a network once they are larger than its buffers.
   Result<void> send(const void* data, std::uint64_t count, DataType type, std::uint32_t to);
   Result<void> recv(void* data, std::uint64_t count, DataType type, std::uint32_t from);
   Work start_send(const void* data, std::uint64_t count, DataType type, std::uint32_t to);
