@@ -47,6 +47,9 @@ struct CostModel {
 };
 CostModel cost_model(const Topology& topology, std::uint32_t ranks);
 
+/// Puts `latency_ns`, which comes from `source`, and what follows from it in the place of the figures that were there.
+void set_latency(CostModel& cost, double latency_ns, const std::string& source);
+
 /// The cheapest plan by the cost model among all algorithms that can serve the request. Pure: reads no clock, environment
 /// or device; equal inputs give equal plans. plan.considered holds every candidate and why it lost.
 /// Errors: invalid_argument (a request without sense), unsupported (no algorithm can serve it).

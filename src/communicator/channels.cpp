@@ -12,11 +12,7 @@ PlanSource plan_source(const CommunicatorParts& parts, const ContextLayout& layo
   PlanSource source;
   source.topology = &parts.topology;
   source.cost = cost_model(parts.topology, ranks);
-  if (parts.probed_latency_ns > 0) {
-    source.cost.latency_ns = parts.probed_latency_ns;
-    source.cost.line_ns = parts.probed_latency_ns / 16;  // sixteen lines under way at once, as cost_model assumes
-    source.cost.sources.push_back("latency_ns: probed between the first and the last rank at creation");
-  }
+  if (parts.probed_latency_ns > 0) set_latency(source.cost, parts.probed_latency_ns, "probed between the first and the last rank at creation");
   const StoreTraits stores = cpu_stores();
   // Input and output compete for the cache; below its double size streaming lost in every measurement.
   const std::uint64_t own_cache = stores.memory_beats_shared_cache ? private_cache_bytes(parts.topology, parts.rank) : 0;

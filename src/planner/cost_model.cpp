@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <iterator>
 
 #include "planner/algorithm.hpp"
 
@@ -84,11 +85,10 @@ std::string pair(const WorstPath& path) {
   return "between ranks " + std::to_string(path.rank_a) + " and " + std::to_string(path.rank_b);
 }
 
-void name_sources(CostModel& cost, const WorstPath& path, bool cache_known) {
-  const std::string weakest(to_string(path.cost.provenance));
-  cost.sources = {
-      figure("latency_ns", cost.latency_ns, weakest + ", " + pair(path) + ", the farthest"),
-      figure("line_ns", cost.line_ns, "derived: sixteen cache lines under way at once"),
+constexpr std::size_t latency_sources = 2;  // the first ones, set_latency's: latency_ns and line_ns
+
+void name_other_sources(CostModel& cost, const std::string& weakest, bool cache_known) {
+  const std::string others[] = {
       figure("pull_ns_per_byte", cost.pull_ns_per_byte, weakest + ", the narrowest link between ranks"),
       figure("copy_ns_per_byte", cost.copy_ns_per_byte, "assumed, a core's own caches"),
       figure("reduce_ns_per_byte", cost.reduce_ns_per_byte, "assumed, vector instructions"),
@@ -98,17 +98,26 @@ void name_sources(CostModel& cost, const WorstPath& path, bool cache_known) {
       figure("cache_bytes", static_cast<double>(cost.cache_bytes),
              cache_known ? "read, rank 0's part of its largest cache" : "assumed, no cache is known"),
       figure("memory_ns_per_byte", cost.memory_ns_per_byte, "assumed, one core's part of the memory's bandwidth")};
+  cost.sources.insert(cost.sources.end(), std::begin(others), std::end(others));
 }
 
 }  // namespace
+
+void set_latency(CostModel& cost, double latency_ns, const std::string& source) {
+  cost.latency_ns = latency_ns;
+  cost.line_ns = latency_ns / lines_in_flight;
+  if (cost.sources.size() < latency_sources) cost.sources.resize(latency_sources);
+  cost.sources[0] = figure("latency_ns", cost.latency_ns, source);
+  cost.sources[1] = figure("line_ns", cost.line_ns, "derived: sixteen cache lines under way at once");
+}
 
 CostModel cost_model(const Topology& topology, std::uint32_t ranks) {
   if (topology.ranks.size() != ranks) return cost_model(with_ranks(topology, ranks), ranks);
   const WorstPath path = worst_path(topology, ranks);
   const std::uint64_t cache = cache_of_rank(topology);
+  const std::string weakest(to_string(path.cost.provenance));
   CostModel cost;
-  cost.latency_ns = path.cost.latency_ns;
-  cost.line_ns = cost.latency_ns / lines_in_flight;
+  set_latency(cost, path.cost.latency_ns, weakest + ", " + pair(path) + ", the farthest");
   cost.copy_ns_per_byte = copy_ns_per_byte;
   const double bandwidth = path.cost.bandwidth_bytes_per_s;
   cost.pull_ns_per_byte = bandwidth > 0 ? std::max(copy_ns_per_byte, 1e9 / bandwidth) : copy_ns_per_byte;
@@ -118,7 +127,7 @@ CostModel cost_model(const Topology& topology, std::uint32_t ranks) {
   cost.switch_ns = switch_ns;
   cost.cache_bytes = cache != 0 ? cache : default_cache_bytes;
   cost.memory_ns_per_byte = memory_ns_per_byte;
-  name_sources(cost, path, cache != 0);
+  name_other_sources(cost, weakest, cache != 0);
   return cost;
 }
 

@@ -131,23 +131,6 @@ void print_reasons(const Plan& plan, const CostModel& cost, bool latency_given) 
                 "another plan; --latency NS sets them here\n");
 }
 
-/// The figures to plan with: the topology's, but for a latency that was given, as a communicator's probe would be.
-CostModel figures(const Topology& topology, const Options& options) {
-  CostModel cost = cost_model(topology, options.ranks);
-  if (!options.latency_ns) return cost;
-  constexpr double lines_in_flight = 16;  // as cost_model assumes
-  cost.latency_ns = *options.latency_ns;
-  cost.line_ns = cost.latency_ns / lines_in_flight;
-  for (std::string& source : cost.sources) {
-    char text[80];
-    const bool line = source.starts_with("line_ns ");
-    if (!line && !source.starts_with("latency_ns ")) continue;
-    std::snprintf(text, sizeof text, "%s %.4g: ", line ? "line_ns" : "latency_ns", line ? cost.line_ns : cost.latency_ns);
-    source = text + std::string(line ? "derived: sixteen cache lines under way at once" : "given by --latency");
-  }
-  return cost;
-}
-
 Result<void> run(const Options& options) {
   if (options.rank >= options.ranks)
     return wrong("--rank " + std::to_string(options.rank) + ": expected less than --ranks " +
@@ -159,7 +142,8 @@ Result<void> run(const Options& options) {
   auto machine = options.topology.empty() ? discover_topology() : load_topology(options.topology);
   if (!machine) return machine.error();
   const Topology topology = with_ranks(std::move(*machine), options.ranks);
-  const CostModel cost = figures(topology, options);
+  CostModel cost = cost_model(topology, options.ranks);
+  if (options.latency_ns) set_latency(cost, *options.latency_ns, "given by --latency");
   planning->limits.mapped = on_one_host(topology);
   const auto plan = options.algorithm.empty()
                         ? plan_call(topology, cost, *planning, *request)
