@@ -28,8 +28,7 @@ SeenRecord read_record(const CallRecord& record) {
 }  // namespace
 
 std::optional<Error> Communicator::Impl::diagnose(Channel& channel, const Operation& operation) {
-  if (aborted_.load(std::memory_order_acquire)) return Error{Errc::aborted, "abort() was called", 0, "rank " + std::to_string(rank())};
-  if (broken_.load(std::memory_order_acquire)) return broken_error();  // by another thread's call
+  if (broken_.load(std::memory_order_acquire)) return broken_error();  // by abort(), or by another thread's call
   if (parts_.status_links) return diagnose_links(channel, operation);
   if (auto error = find_mismatch(channel)) return error;
   return find_lost_peer(channel, operation);

@@ -45,10 +45,9 @@ void Communicator::Impl::abort() {
     first = !cause_;
     if (first) cause_ = error;
   }
-  aborted_.store(true, std::memory_order_release);  // pairs with diagnose(): read by whoever waits
   const auto aborted = static_cast<std::uint64_t>(MemberState::aborted);
   main_->context.status(rank()).state.store(aborted, std::memory_order_release);
-  broken_.store(true, std::memory_order_release);
+  broken_.store(true, std::memory_order_release);  // pairs with diagnose(): read by whoever waits
   if (!first || !parts_.status_links || born_in_ != fork_generation()) return;
   const TokenGuard guard(token_);  // whoever holds it waits, sees the abort and gives it back
   tell_failure(Error{Errc::aborted, who(rank()) + " called abort()"});

@@ -138,7 +138,6 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   FlightRecorder recorder_;
 
   std::atomic<bool> broken_{false};
-  std::atomic<bool> aborted_{false};
   std::uint64_t culprit_ = 0;          ///< rank + 1 of the peer whose abort() ended this communicator; guarded by the token
   std::optional<Error> cause_;         ///< of broken_; guarded by cause_mutex_
   std::mutex cause_mutex_;
