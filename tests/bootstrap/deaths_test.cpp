@@ -1,16 +1,14 @@
 // A rank that is killed while ranks find one another is named to every survivor within a second.
 #include <signal.h>
-#include <sys/mman.h>
 
-#include <atomic>
 #include <random>
 #include <thread>
 
-#include "base/clock.hpp"
 #include "communicator/create.hpp"
 #include "rondo/communicator.hpp"
 #include "strangers.hpp"
 #include "support/catch.hpp"
+#include "support/death.hpp"
 #include "support/faults.hpp"
 #include "support/ranks.hpp"
 
@@ -30,50 +28,33 @@ ChildBody survivor(std::uint32_t rank, std::uint32_t size, const std::string& jo
   };
 }
 
-/// When the victim died, for all processes of a test to see.
-class DeathTime {
- public:
-  DeathTime() : at_(static_cast<std::atomic<std::int64_t>*>(mmap(nullptr, sizeof *at_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {}
-  DeathTime(const DeathTime&) = delete;
-  DeathTime& operator=(const DeathTime&) = delete;
-  ~DeathTime() { munmap(at_, sizeof *at_); }
-  void die_now() const {
-    at_->store(now_ns(), std::memory_order_release);
-    raise(SIGKILL);
-  }
-  double seconds_ago() const { return static_cast<double>(now_ns() - at_->load(std::memory_order_acquire)) / 1e9; }
-
- private:
-  std::atomic<std::int64_t>* at_;
-};
-
 /// A bootstrap whose process dies at its `moment`th: before its first round, after it, before its second, ...
 class Fatal final : public Bootstrap {
  public:
-  Fatal(Bootstrap& real, int moment, const DeathTime& death) : real_(real), moment_(moment), death_(death) {}
+  Fatal(Bootstrap& real, int moment, const Death& death) : real_(real), moment_(moment), death_(death) {}
   Result<Gathered> all_gather(const Address& own, std::int64_t deadline_ns) override {
-    if (moment_-- == 0) death_.die_now();
+    if (moment_-- == 0) death_.come();
     auto all = real_.all_gather(own, deadline_ns);
-    if (moment_-- == 0) death_.die_now();
+    if (moment_-- == 0) death_.come();
     return all;
   }
 
  private:
   Bootstrap& real_;
   int moment_;
-  const DeathTime& death_;
+  const Death& death_;
 };
 
 constexpr std::uint32_t size = 3, victims_rank = 1;
 
 /// Creates rank 1 until it dies.
-std::string create_and_die(const Topology& view, const std::string& job, const DeathTime& death, int moment, std::chrono::microseconds delay) {
+std::string create_and_die(const Topology& view, const std::string& job, const Death& death, int moment, std::chrono::microseconds delay) {
   const auto real = connect_rank(victims_rank, size, job);
   if (!real) return to_string(real.error());
   std::thread killer;
   if (moment < 0) killer = std::thread([&] {
     std::this_thread::sleep_for(delay);
-    death.die_now();
+    death.come();
   });
   Fatal fatal(**real, moment, death);
   const auto parts = join(fatal, victims_rank, size, CommunicatorOptions{}, view, 1);
@@ -81,18 +62,18 @@ std::string create_and_die(const Topology& view, const std::string& job, const D
   return "it outlived its creation";
 }
 
-std::string create_and_see(const Topology& view, std::uint32_t rank, const std::string& job, const DeathTime& death, bool may_work) {
+std::string create_and_see(const Topology& view, std::uint32_t rank, const std::string& job, const Death& death, bool may_work) {
   const auto real = connect_rank(rank, size, job);
   const auto parts = real ? join(**real, rank, size, CommunicatorOptions{}, view, 1) : real.error();
   if (parts) return may_work ? "" : "it was created";
   const std::string text = to_string(parts.error());
-  if (const double took = death.seconds_ago(); took > 1) return "took " + std::to_string(took) + " s: " + text;
+  if (const double took = static_cast<double>(death.passed_ns()) / 1e9; took > 1) return "took " + std::to_string(took) + " s: " + text;
   return expect_words(text, {"peer_failed", "rank 1 "}, Clock::now(), 1);
 }
 
 /// "" when both survivors learn within a second who it was. `may_work`: the victim may have died when creation was over.
 std::string kill_in_creation(const Topology& view, int moment, std::chrono::microseconds delay, bool may_work) {
-  const DeathTime death;
+  const Death death;
   const std::string job = fresh_job();
   const auto survive = [&](std::uint32_t rank) { return [&, rank] { return create_and_see(view, rank, job, death, may_work); }; };
   const auto answers = run_children({survive(0), [&] { return create_and_die(view, job, death, moment, delay); }, survive(2)}, 20);

@@ -56,11 +56,7 @@ Attempt all_threads(std::uint32_t ranks) {
   return [=](const std::string&) -> std::string {
     auto made = Communicator::in_process(ranks, within_seconds(20));
     if (!made) return to_string(made.error());
-    std::vector<std::string> answers(ranks);
-    std::vector<std::thread> threads;
-    for (std::uint32_t rank = 0; rank < ranks; ++rank) threads.emplace_back([&, rank] { answers[rank] = reduce((*made)[rank]); });
-    for (std::thread& thread : threads) thread.join();
-    return complaints(answers);
+    return complaints(run_each(*made, reduce));
   };
 }
 

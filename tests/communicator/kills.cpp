@@ -1,15 +1,10 @@
 // kill -9 at random moments, whatever the ranks are doing then.
-#include <signal.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include <atomic>
 #include <chrono>
 #include <random>
 #include <thread>
 
-#include "base/clock.hpp"
 #include "support/catch.hpp"
+#include "support/death.hpp"
 #include "support/faults.hpp"
 #include "support/ranks.hpp"
 
@@ -19,23 +14,6 @@ using namespace rondo;
 
 /// The contract, from the death to each survivor's error. Ranks that share two processors took 14 ms at most.
 constexpr std::int64_t bound_ns = 1'000'000'000;
-
-/// When the victim died, by the clock that all processes share; 0 until then. Memory that the children inherit.
-class TimeOfDeath {
- public:
-  TimeOfDeath() : at_(new (mmap(nullptr, sizeof *at_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) std::atomic<std::int64_t>(0)) {}
-  TimeOfDeath(const TimeOfDeath&) = delete;
-  TimeOfDeath& operator=(const TimeOfDeath&) = delete;
-  ~TimeOfDeath() { munmap(at_, sizeof *at_); }
-  void come() {
-    at_->store(now_ns(), std::memory_order_relaxed);
-    kill(getpid(), SIGKILL);
-  }
-  std::int64_t passed_ns() const { return now_ns() - at_->load(std::memory_order_relaxed); }
-
- private:
-  std::atomic<std::int64_t>* at_;
-};
 
 /// What survivors were doing: every rank makes the same calls in the same order.
 class Load {
@@ -94,7 +72,7 @@ TEST_CASE("kill -9 at random moments under load gives every survivor an error th
     const auto ranks = static_cast<std::uint32_t>(2 + random() % 3);
     const auto delay = std::chrono::microseconds(random() % 8000);
     const std::uint64_t seed = random();
-    TimeOfDeath death;
+    const Death death;
     const auto body = [&](Communicator& communicator) -> std::string {
       std::thread killer;
       if (communicator.rank() == ranks - 1) killer = std::thread([&] {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
-#include <thread>
 
 #include "communicator/layouts.hpp"
 #include "rondo/planner.hpp"
@@ -30,17 +29,6 @@ std::uint64_t committed_bytes() {
     if (counted.insert(status.st_ino).second) bytes += static_cast<std::uint64_t>(status.st_blocks) * 512;
   }
   return bytes;
-}
-
-/// The same work on a thread for each rank; what the first unhappy one says.
-std::string on_all(std::vector<Communicator>& ranks, const RankBody& body) {
-  std::vector<std::string> said(ranks.size());
-  std::vector<std::thread> threads;
-  for (std::size_t rank = 0; rank < ranks.size(); ++rank) threads.emplace_back([&, rank] { said[rank] = body(ranks[rank]); });
-  for (std::thread& thread : threads) thread.join();
-  for (const std::string& words : said)
-    if (!words.empty()) return words;
-  return "";
 }
 
 std::string reduce_all_sizes(Communicator& communicator) {
@@ -83,8 +71,8 @@ std::string fill_with(std::uint32_t ranks, int communicators, bool sends) {
     auto made = Communicator::in_process(ranks);
     if (!made) return "communicator " + std::to_string(i) + ": " + to_string(made.error());
     all.push_back(std::move(*made));
-    std::string said = on_all(all.back(), reduce_all_sizes);
-    if (said.empty() && sends) said = on_all(all.back(), send_to_everybody);
+    std::string said = complaints(run_each(all.back(), reduce_all_sizes));
+    if (said.empty() && sends) said = complaints(run_each(all.back(), send_to_everybody));
     if (!said.empty()) return "communicator " + std::to_string(i) + ": " + said;
   }
   const std::uint64_t bytes = committed_bytes();
@@ -113,9 +101,9 @@ TEST_CASE("beyond the limit a communicator is an error that names it, a message 
         all.push_back(std::move(*made));
       }
       if (all.size() < 40) return "only " + std::to_string(all.size()) + " communicators fit";
-      if (std::string said = on_all(all.back(), reduce_all_sizes); !said.empty()) return "the last one: " + said;
+      if (std::string said = complaints(run_each(all.back(), reduce_all_sizes)); !said.empty()) return "the last one: " + said;
       std::string said;
-      for (std::size_t i = 0; i < all.size() && said.empty(); ++i) said = on_all(all[i], send_to_everybody);
+      for (std::size_t i = 0; i < all.size() && said.empty(); ++i) said = complaints(run_each(all[i], send_to_everybody));
       if (!names_the_limit(said)) return "messages: '" + said + "'";
       if (committed_bytes() > default_limit) return std::to_string(committed_bytes()) + " bytes of shared memory";
     }

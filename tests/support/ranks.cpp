@@ -10,14 +10,18 @@ std::string fresh_job() {
   return "test/" + std::to_string(getpid()) + "/" + std::to_string(++number);
 }
 
+std::vector<std::string> run_each(std::vector<rondo::Communicator>& ranks, const RankBody& body) {
+  std::vector<std::string> answers(ranks.size());
+  std::vector<std::thread> threads;
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) threads.emplace_back([&, rank] { answers[rank] = body(ranks[rank]); });
+  for (std::thread& thread : threads) thread.join();
+  return answers;
+}
+
 std::vector<std::string> run_threads(std::uint32_t ranks, const RankBody& body, const rondo::CommunicatorOptions& options) {
   auto made = rondo::Communicator::in_process(ranks, options);
   if (!made) return {rondo::to_string(made.error())};
-  std::vector<std::string> answers(ranks);
-  std::vector<std::thread> threads;
-  for (std::uint32_t rank = 0; rank < ranks; ++rank) threads.emplace_back([&, rank] { answers[rank] = body((*made)[rank]); });
-  for (std::thread& thread : threads) thread.join();
-  return answers;
+  return run_each(*made, body);
 }
 
 std::vector<std::string> run_processes(std::uint32_t ranks, const RankBody& body, const rondo::CommunicatorOptions& options, int seconds) {

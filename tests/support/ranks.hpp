@@ -11,6 +11,9 @@
 /// What one rank does; "" when all was well, else what was wrong. Must not use Catch macros (it may run in a child).
 using RankBody = std::function<std::string(rondo::Communicator&)>;
 
+/// The body on a thread for each rank of a communicator that is there already. Element r: what rank r said.
+std::vector<std::string> run_each(std::vector<rondo::Communicator>& ranks, const RankBody& body);
+
 /// Element r: what rank r said. A rank that crashed or outlasted `seconds` says so.
 std::vector<std::string> run_threads(std::uint32_t ranks, const RankBody& body, const rondo::CommunicatorOptions& options = {});
 std::vector<std::string> run_processes(std::uint32_t ranks, const RankBody& body, const rondo::CommunicatorOptions& options = {}, int seconds = 120);

@@ -1,0 +1,31 @@
+// The moment at which a victim dies, for the survivors to measure from.
+#pragma once
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdint>
+#include <new>
+
+#include "base/clock.hpp"
+
+/// When the victim died, by the clock that all processes share; 0 until then. Memory that the children inherit.
+class Death {
+ public:
+  Death() : at_(new (mmap(nullptr, sizeof *at_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) std::atomic<std::int64_t>(0)) {}
+  Death(const Death&) = delete;
+  Death& operator=(const Death&) = delete;
+  ~Death() { munmap(at_, sizeof *at_); }
+  /// Ends this process, whichever thread calls it.
+  void come() const {
+    at_->store(rondo::now_ns(), std::memory_order_release);
+    kill(getpid(), SIGKILL);
+  }
+  // pairs with come()
+  std::int64_t passed_ns() const { return rondo::now_ns() - at_->load(std::memory_order_acquire); }
+
+ private:
+  std::atomic<std::int64_t>* at_;
+};
