@@ -1,10 +1,11 @@
-// A rank's user buffers, and the numbers in them: whole numbers small enough that every sum of f32 is exact.
+// A rank's user buffers: where input and output of each operation lie in them, and whether a result is right.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 
+#include "compare/element.hpp"
 #include "compare/protocol.hpp"
 
 namespace compare {
@@ -17,14 +18,24 @@ struct Extent {
 };
 
 inline Extent extent_of(const Case& what, std::uint32_t ranks) {
-  const std::size_t all = what.bytes / sizeof(float);
+  const std::size_t all = what.bytes / size_of(what.type);
   const std::size_t part = all / ranks;
-  if (what.operation == Operation::reduce_scatter) return {part, part * ranks, part};
-  if (what.operation == Operation::all_gather) return {part, part, part * ranks};
-  return {all, all, all};
+  switch (what.operation) {
+    case Operation::reduce_scatter:
+    case Operation::scatter:
+      return {part, part * ranks, part};
+    case Operation::all_gather:
+    case Operation::gather:
+      return {part, part, part * ranks};
+    case Operation::all_to_all:
+      return {part, part * ranks, part * ranks};
+    default:
+      return {all, all, all};
+  }
 }
 
-/// Two plain malloc buffers that grow as needed. Their pages are there before anything is timed.
+/// Two plain malloc buffers that grow as needed. Their pages are there before anything is timed. In place, input and output
+/// both lie in the second: equal, or the smaller one as the rank's own block of the larger.
 class Buffers {
  public:
   Buffers() = default;
@@ -47,56 +58,62 @@ class Buffers {
     bytes_ = 0;
   }
 
-  float* input(const Case& what, std::uint32_t rank, std::uint32_t ranks) const {
+  void* input(const Case& what, std::uint32_t rank, std::uint32_t ranks) const {
     if (what.in_place == 0) return first_;
-    const std::size_t own = what.operation == Operation::all_gather ? rank * extent_of(what, ranks).block : 0;
-    return second_ + own;
+    const Extent extent = extent_of(what, ranks);
+    return second_ + (extent.input < extent.output ? rank * extent.block * size_of(what.type) : 0);
   }
 
-  float* output(const Case& what, std::uint32_t rank, std::uint32_t ranks) const {
-    const bool inside = what.in_place != 0 && what.operation == Operation::reduce_scatter;
-    return second_ + (inside ? rank * extent_of(what, ranks).block : 0);
+  void* output(const Case& what, std::uint32_t rank, std::uint32_t ranks) const {
+    const Extent extent = extent_of(what, ranks);
+    return second_ + (what.in_place != 0 && extent.output < extent.input ? rank * extent.block * size_of(what.type) : 0);
   }
 
  private:
-  static float* allocate(std::size_t bytes) {
-    auto* memory = static_cast<float*>(std::malloc(bytes));
+  static std::byte* allocate(std::size_t bytes) {
+    auto* memory = static_cast<std::byte*>(std::malloc(bytes));
     if (memory == nullptr) std::abort();
-    for (std::size_t i = 0; i < bytes / sizeof(float); i += 1024) memory[i] = 0;
+    for (std::size_t i = 0; i < bytes; i += 4096) memory[i] = std::byte{0};
     return memory;
   }
 
-  float* first_ = nullptr;
-  float* second_ = nullptr;
+  std::byte* first_ = nullptr;
+  std::byte* second_ = nullptr;
   std::size_t bytes_ = 0;
 };
 
-/// The value that a rank contributes at a position of its input.
-inline float contribution(std::uint32_t rank, std::size_t position) {
-  return static_cast<float>((position % 1021 * 31 + rank * 17) % 64);
+inline void fill(Type type, void* input, std::size_t count, std::uint32_t rank) {
+  for (std::size_t i = 0; i < count; ++i) store(type, input, i, contribution(type, rank, i));
 }
 
-inline void fill(float* input, std::size_t count, std::uint32_t rank) {
-  for (std::size_t i = 0; i < count; ++i) input[i] = contribution(rank, i);
+/// What element `i` of a rank's output must be. Root of rooted operations: 0.
+inline float expected(const Case& what, std::size_t i, std::uint32_t rank, std::uint32_t ranks) {
+  const std::size_t block = extent_of(what, ranks).block;
+  const auto sender = [&] { return static_cast<std::uint32_t>(i / block); };
+  switch (what.operation) {
+    case Operation::broadcast:
+      return contribution(what.type, 0, i);
+    case Operation::all_gather:
+    case Operation::gather:
+      return contribution(what.type, sender(), i % block);
+    case Operation::all_to_all:
+      return contribution(what.type, sender(), rank * block + i % block);
+    case Operation::scatter:
+      return contribution(what.type, 0, rank * block + i);
+    default: {
+      const std::size_t at = what.operation == Operation::reduce_scatter ? rank * block + i : i;
+      float sum = 0;
+      for (std::uint32_t r = 0; r < ranks; ++r) sum += contribution(what.type, r, at);
+      return sum;
+    }
+  }
 }
 
 /// Elements of `output` that differ from what the operation must give. Root of rooted operations: 0.
-inline std::uint64_t count_wrong(const Case& what, const float* output, std::uint32_t rank, std::uint32_t ranks) {
-  const Extent extent = extent_of(what, ranks);
-  if (what.operation == Operation::reduce && rank != 0) return 0;
+inline std::uint64_t count_wrong(const Case& what, const void* output, std::uint32_t rank, std::uint32_t ranks) {
+  if ((what.operation == Operation::reduce || what.operation == Operation::gather) && rank != 0) return 0;
   std::uint64_t wrong = 0;
-  for (std::size_t i = 0; i < extent.output; ++i) {
-    float want = 0;
-    if (what.operation == Operation::broadcast) {
-      want = contribution(0, i);
-    } else if (what.operation == Operation::all_gather) {
-      want = contribution(static_cast<std::uint32_t>(i / extent.block), i % extent.block);
-    } else {
-      const std::size_t at = what.operation == Operation::reduce_scatter ? rank * extent.block + i : i;
-      for (std::uint32_t r = 0; r < ranks; ++r) want += contribution(r, at);
-    }
-    wrong += output[i] == want ? 0 : 1;
-  }
+  for (std::size_t i = 0; i < extent_of(what, ranks).output; ++i) wrong += load(what.type, output, i) == expected(what, i, rank, ranks) ? 0 : 1;
   return wrong;
 }
 

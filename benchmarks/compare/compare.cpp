@@ -35,6 +35,7 @@ void compare_at(std::uint32_t ranks, const compare::Options& options, const std:
     std::exit(1);
   }
   Fleet fleet(compare::make_participants(options.libraries, options.plans, ranks, programs, notes), notes);
+  compare::Rounds(options, ranks, fleet, probe, raw).run(stop);
   for (std::size_t i = 0; i < fleet.size(); ++i) {
     const compare::Participant& p = fleet.participant(i);
     write_line(raw, {{"kind", "participant"},
@@ -43,9 +44,9 @@ void compare_at(std::uint32_t ranks, const compare::Options& options, const std:
                      {"ranks", ranks},
                      {"started_as", p.description},
                      {"version", fleet.version(i)},
-                     {"alive", fleet.alive(i)}});
+                     {"alive", fleet.alive(i)},
+                     {"why_gone", fleet.why_gone(i)}});
   }
-  compare::Rounds(options, ranks, fleet, probe, raw).run(stop);
   for (const std::string& note : notes) {
     std::fprintf(stderr, "compare: note: %s\n", note.c_str());
     write_line(raw, {{"kind", "note"}, {"ranks", ranks}, {"text", note}});

@@ -12,18 +12,20 @@
 
 namespace compare {
 
-/// One call as an adapter sees it. In place, `input` and `output` lie as the operation defines it (all_gather: input is
-/// the rank's block of output; reduce_scatter: output is the rank's block of input; else they are equal).
+/// One call as an adapter sees it. In place, `input` and `output` lie as the operation defines it (all_gather, gather: input is
+/// the rank's block of output; reduce_scatter, scatter: output is the rank's block of input; else they are equal). Both are
+/// there on all ranks, also where the operation reads or writes them at the root alone.
 struct Call {
   Operation operation;
-  const float* input;
-  float* output;
+  Type type;
+  void* input;
+  void* output;
   std::size_t count;  ///< elements of a block
   std::uint32_t root;
   bool in_place;
 };
 
-/// `Library` has rank(), ranks(), supports(Operation), run(const Call&), barrier(). Failures end the process.
+/// `Library` has rank(), ranks(), supports(const Case&), run(const Call&), barrier(). Failures end the process.
 template <class Library>
 class Driver {
  public:
@@ -36,7 +38,7 @@ class Driver {
         case Command::Kind::quit:
           return;
         case Command::Kind::supports:
-          link_.reply({0, library_.supports(command.what.operation) ? 0U : 1U});
+          link_.reply({0, library_.supports(command.what) ? 0U : 1U});
           break;
         case Command::Kind::check:
           link_.reply({0, check(command)});
@@ -61,6 +63,7 @@ class Driver {
     const std::uint32_t rank = library_.rank();
     const std::uint32_t ranks = library_.ranks();
     return {what.operation,
+            what.type,
             buffers_.input(what, rank, ranks),
             buffers_.output(what, rank, ranks),
             extent_of(what, ranks).block,
@@ -71,14 +74,13 @@ class Driver {
   std::uint64_t check(const Command& command) {
     const Call call = prepare(command.what);
     const std::uint32_t rank = library_.rank();
-    float* input = buffers_.input(command.what, rank, library_.ranks());
-    const std::size_t inputs = extent_of(command.what, library_.ranks()).input;
-    if (command.what.in_place == 0) std::fill_n(call.output, extent_of(command.what, library_.ranks()).output, -1.0F);
-    fill(input, inputs, rank);
+    const Extent extent = extent_of(command.what, library_.ranks());
+    set_all(call.type, call.output, extent.output, -1);  // or an earlier check's results would pass
+    fill(call.type, call.input, extent.input, rank);
     library_.barrier();
     library_.run(call);
     const std::uint64_t wrong = count_wrong(command.what, call.output, rank, library_.ranks());
-    std::fill_n(input, inputs, 0.0F);  // sums of sums in place stay zero
+    set_all(call.type, call.input, extent.input, 0);  // sums of sums in place stay zero
     return wrong;
   }
 
@@ -102,11 +104,10 @@ class Driver {
   }
 
   double touched(Call& call, const Command& command) {
-    float* input = buffers_.input(command.what, library_.rank(), library_.ranks());
     const std::size_t inputs = extent_of(command.what, library_.ranks()).input;
     double ns = 0;
     for (std::uint32_t i = 0; i < command.iterations; ++i) {
-      std::fill_n(input, inputs, static_cast<float>(i & 3));
+      set_all(call.type, call.input, inputs, static_cast<float>(i & 3));
       const auto start = Clock::now();
       run_next(call);
       ns += ns_between(start, Clock::now());
@@ -116,9 +117,7 @@ class Driver {
 
   // Roots rotate, as nobody broadcasts from one rank for ever.
   void run_next(Call& call) {
-    if (call.operation == Operation::broadcast || call.operation == Operation::reduce) {
-      call.root = call.root + 1 == library_.ranks() ? 0 : call.root + 1;
-    }
+    if (is_rooted(call.operation)) call.root = call.root + 1 == library_.ranks() ? 0 : call.root + 1;
     library_.run(call);
   }
 

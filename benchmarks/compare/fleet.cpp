@@ -20,6 +20,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "compare/child.hpp"
 #include "floor/region.hpp"
 
 namespace compare {
@@ -52,14 +53,7 @@ bool same_user(int fd) {
   return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid();
 }
 
-// Reaps the child if it ends in time.
-bool ends_before(pid_t child, Clock::time_point limit) {
-  for (;;) {
-    if (waitpid(child, nullptr, WNOHANG) != 0) return true;
-    if (Clock::now() >= limit) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-}
+std::string name_of_program(const Participant& participant) { return std::filesystem::path(participant.command[0]).filename().string(); }
 
 // Not inherited by other children: fork() happens in this thread only, and CLOEXEC is lifted in the right child.
 int make_region() {
@@ -106,6 +100,7 @@ Fleet::~Fleet() {
 void Fleet::start(std::size_t index) {
   Member& member = members_[index];
   if (member.participant.library == "floor") member.region = make_region();
+  if (member.participant.launcher) member.transcript = make_transcript();  // launchers frame a death with a page of their own
   if (member.participant.library == "gloo") std::filesystem::create_directory(folder_ + "/" + std::to_string(index));
   const std::uint32_t processes = member.participant.launcher ? 1 : member.participant.ranks;
   for (std::uint32_t rank = 0; rank < processes; ++rank) member.children.push_back(spawn(index, rank));
@@ -131,6 +126,10 @@ pid_t Fleet::spawn(std::size_t index, std::uint32_t rank) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // survives exec: a launcher dies with us too
   if (getppid() != parent) _exit(1);
   setpgid(0, 0);  // Ctrl-C reaches the coordinator alone, which then ends everyone
+  if (member.transcript >= 0) {
+    dup2(member.transcript, STDOUT_FILENO);
+    dup2(member.transcript, STDERR_FILENO);
+  }
   if (member.region >= 0) fcntl(member.region, F_SETFD, 0);  // inherited, by this child alone
   for (const auto& [name, value] : member.participant.environment) setenv(name.c_str(), value.c_str(), 1);
   execvp(argv[0], argv.data());
@@ -153,11 +152,9 @@ void Fleet::accept_all() {
     }
     for (Member& member : members_) {
       for (const pid_t child : member.children) {
-        int status = 0;
-        if (!member.alive || waitpid(child, &status, WNOHANG) != child) continue;
-        std::erase(member.children, child);
-        give_up(member, "did not start: " + member.participant.command[0] + " ended with status " +
-                            std::to_string(WIFEXITED(status) ? WEXITSTATUS(status) : -1));
+        siginfo_t info = {};
+        if (!member.alive || waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid != child) continue;
+        give_up(member, "did not start" + how_ended(member));
         break;
       }
     }
@@ -186,22 +183,23 @@ void Fleet::accept_one() {
 std::optional<Answer> Fleet::ask(std::size_t index, const Command& command) {
   Member& member = members_[index];
   if (!member.alive) return std::nullopt;
-  for (const int fd : member.sockets) {
-    if (send(fd, &command, sizeof command, MSG_NOSIGNAL) != sizeof command) {
-      give_up(member, "a rank has gone away");
+  for (std::size_t rank = 0; rank < member.sockets.size(); ++rank) {
+    if (send(member.sockets[rank], &command, sizeof command, MSG_NOSIGNAL) != sizeof command) {
+      give_up(member, "rank " + std::to_string(rank) + " has gone away" + how_ended(member));
       return std::nullopt;
     }
   }
   Answer answer;
-  for (const int fd : member.sockets) {
+  for (std::size_t rank = 0; rank < member.sockets.size(); ++rank) {
     Reply reply;
-    pollfd state{fd, POLLIN, 0};
+    pollfd state{member.sockets[rank], POLLIN, 0};
     int ready = 0;
     do {
       ready = poll(&state, 1, answer_limit_ms);
     } while (ready < 0 && errno == EINTR);  // Ctrl-C waits for the end of the block
-    if (ready <= 0 || recv(fd, &reply, sizeof reply, MSG_WAITALL) != sizeof reply) {
-      give_up(member, "a rank has gone away or hangs");
+    if (ready <= 0 || recv(state.fd, &reply, sizeof reply, MSG_WAITALL) != sizeof reply) {
+      const std::string who = "rank " + std::to_string(rank);
+      give_up(member, ready <= 0 ? who + " did not answer for " + std::to_string(answer_limit_ms / 1000) + " s" : who + " has gone away" + how_ended(member));
       return std::nullopt;
     }
     answer.ns = std::max(answer.ns, reply.ns);
@@ -216,8 +214,16 @@ std::vector<pid_t> Fleet::pids() const {
   return all;
 }
 
+// A rank, or the launcher of all: what its system says of it, and the first that it said itself.
+std::string Fleet::how_ended(Member& member) {
+  const std::string end = reap_one(member.children);
+  const std::string said = first_line(member.transcript);
+  return (end.empty() ? "" : ": " + name_of_program(member.participant) + " " + end) + (said.empty() ? "" : " (" + said + ")");
+}
+
 void Fleet::give_up(Member& member, const std::string& why) {
-  notes_.push_back(member.participant.library + " (" + member.participant.setting + "): " + why);
+  member.why_gone = why;
+  notes_.push_back(member.participant.library + " (" + member.participant.setting + "): " + why + "; left out from here on");
   std::fprintf(stderr, "compare: %s\n", notes_.back().c_str());
   stop(member);
 }
@@ -235,8 +241,10 @@ void Fleet::stop(Member& member) {
     waitpid(child, nullptr, 0);
   }
   member.children.clear();
-  if (member.region >= 0) close(member.region);
-  member.region = -1;
+  for (int* fd : {&member.region, &member.transcript}) {
+    if (*fd >= 0) close(*fd);
+    *fd = -1;
+  }
 }
 
 }  // namespace compare

@@ -33,6 +33,7 @@ class Fleet {
   const Participant& participant(std::size_t index) const { return members_[index].participant; }
   const std::string& version(std::size_t index) const { return members_[index].version; }
   bool alive(std::size_t index) const { return members_[index].alive; }
+  const std::string& why_gone(std::size_t index) const { return members_[index].why_gone; }  ///< empty while alive
 
   /// Sends a command to all ranks of a participant and waits for their answers. Empty when the participant is gone.
   std::optional<Answer> ask(std::size_t index, const Command& command);
@@ -44,10 +45,12 @@ class Fleet {
   struct Member {
     Participant participant;
     std::string version;
+    std::string why_gone;
     std::vector<pid_t> children;  // started here: ranks, or one launcher
     std::vector<pid_t> ranks;
     std::vector<int> sockets;  // by rank
     int region = -1;
+    int transcript = -1;  // of a launcher: what it and its ranks print
     bool alive = false;
   };
 
@@ -57,6 +60,7 @@ class Fleet {
   void accept_one();
   bool complete() const;
   void give_up(Member& member, const std::string& why);
+  std::string how_ended(Member& member);
   void stop(Member& member);
 
   std::vector<Member> members_;

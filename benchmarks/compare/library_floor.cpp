@@ -20,22 +20,26 @@ class Floor {
 
   std::uint32_t rank() const { return rank_; }
   std::uint32_t ranks() const { return ranks_; }
-  bool supports(compare::Operation operation) const { return operation == compare::Operation::all_reduce; }
+  bool supports(const compare::Case& what) const {
+    return what.operation == compare::Operation::all_reduce && what.type == compare::Type::f32;
+  }
   void barrier() { exchange_.barrier(); }
 
   // The shapes that bench_floor found best: see its cases.
   void run(const compare::Call& call) {
+    const auto* input = static_cast<const float*>(call.input);
+    auto* output = static_cast<float*>(call.output);
     const std::size_t bytes = call.count * sizeof(float);
     floor_bench::Shape shape;
     shape.streaming = !call.in_place && bytes >= (std::size_t{32} << 20);
     shape.skewed = bytes >= (std::size_t{4} << 20);
     shape.piece_bytes = std::size_t{two_shot_ ? 256U : 128U} << 10;
     if (bytes <= 8) {
-      exchange_.tiny(call.input, call.output, call.count);
+      exchange_.tiny(input, output, call.count);
     } else if (two_shot_) {
-      exchange_.two_shot(call.input, call.output, call.count, shape);
+      exchange_.two_shot(input, output, call.count, shape);
     } else {
-      exchange_.one_shot(call.input, call.output, call.count, shape);
+      exchange_.one_shot(input, output, call.count, shape);
     }
   }
 

@@ -1,18 +1,22 @@
 // Gloo as a participant, over its TCP transport on the loopback interface (the one Debian builds).
 #include <gloo/allgather.h>
 #include <gloo/allreduce.h>
+#include <gloo/alltoall.h>
 #include <gloo/barrier.h>
 #include <gloo/broadcast.h>
+#include <gloo/gather.h>
 #include <gloo/math.h>
 #include <gloo/reduce.h>
 #include <gloo/rendezvous/context.h>
 #include <gloo/rendezvous/file_store.h>
+#include <gloo/scatter.h>
 #include <gloo/transport/tcp/device.h>
 
 #include <chrono>
 #include <cstdio>
 #include <exception>
 #include <string>
+#include <vector>
 
 #include "compare/driver.hpp"
 
@@ -34,58 +38,97 @@ class Gloo {
 
   std::uint32_t rank() const { return static_cast<std::uint32_t>(context_->rank); }
   std::uint32_t ranks() const { return static_cast<std::uint32_t>(context_->size); }
-  bool supports(compare::Operation operation) const { return operation != compare::Operation::reduce_scatter; }
+  // reduce_scatter is not among its current collectives, it sums no bf16, and all_to_all takes two buffers.
+  bool supports(const compare::Case& what) const {
+    using compare::Operation;
+    const bool adds = what.type == compare::Type::f32 || !compare::is_reduction(what.operation);
+    const bool placed = what.in_place == 0 || what.operation != Operation::all_to_all;
+    return what.operation != Operation::reduce_scatter && adds && placed;
+  }
 
   void barrier() {
     gloo::BarrierOptions options(context_);
     gloo::barrier(options);
   }
 
-  void run(const compare::Call& call) {
-    float* input = const_cast<float*>(call.input);
-    const std::size_t all = call.count * ranks();
-    const auto sum = static_cast<void (*)(void*, const void*, const void*, std::size_t)>(&gloo::sum<float>);
+  void run(const compare::Call& call) { call.type == compare::Type::f32 ? run_as<float>(call) : run_as<std::uint16_t>(call); }
+
+ private:
+  template <class T>
+  void run_as(const compare::Call& call) {
     switch (call.operation) {
       case compare::Operation::all_reduce: {
         gloo::AllreduceOptions options(context_);
-        options.setAlgorithm(bcube_ ? gloo::AllreduceOptions::Algorithm::BCUBE
-                                    : gloo::AllreduceOptions::Algorithm::RING);
-        if (!call.in_place) options.setInput(input, call.count);
-        options.setOutput(call.output, call.count);
-        options.setReduceFunction(sum);
-        gloo::allreduce(options);
-        break;
-      }
-      case compare::Operation::broadcast: {
-        gloo::BroadcastOptions options(context_);
-        options.setRoot(static_cast<int>(call.root));
-        if (!call.in_place && call.root == rank()) options.setInput(input, call.count);
-        options.setOutput(call.output, call.count);
-        gloo::broadcast(options);
-        break;
+        options.setAlgorithm(bcube_ ? gloo::AllreduceOptions::Algorithm::BCUBE : gloo::AllreduceOptions::Algorithm::RING);
+        return reduce_by<T>(options, call, [](auto& ready) { gloo::allreduce(ready); });
       }
       case compare::Operation::reduce: {
         gloo::ReduceOptions options(context_);
         options.setRoot(static_cast<int>(call.root));
-        if (!call.in_place) options.setInput(input, call.count);
-        options.setOutput(call.output, call.count);
-        options.setReduceFunction(sum);
-        gloo::reduce(options);
-        break;
+        return reduce_by<T>(options, call, [](auto& ready) { gloo::reduce(ready); });
       }
+      case compare::Operation::broadcast:
+        return broadcast<T>(call);
       case compare::Operation::all_gather: {
         gloo::AllgatherOptions options(context_);
-        if (!call.in_place) options.setInput(input, call.count);
-        options.setOutput(call.output, all);
-        gloo::allgather(options);
-        break;
+        if (!call.in_place) options.setInput(static_cast<T*>(call.input), call.count);
+        options.setOutput(static_cast<T*>(call.output), call.count * ranks());
+        return gloo::allgather(options);
       }
+      case compare::Operation::all_to_all: {
+        gloo::AlltoallOptions options(context_);
+        options.setInput(static_cast<T*>(call.input), call.count * ranks());
+        options.setOutput(static_cast<T*>(call.output), call.count * ranks());
+        return gloo::alltoall(options);
+      }
+      case compare::Operation::gather:
+        return gather<T>(call);
+      case compare::Operation::scatter:
+        return scatter<T>(call);
       case compare::Operation::reduce_scatter:
-        break;  // not among its current collectives: see supports()
+        break;  // see supports()
     }
   }
 
- private:
+  template <class T, class Options, class Start>
+  static void reduce_by(Options& options, const compare::Call& call, Start start) {
+    if (!call.in_place) options.setInput(static_cast<T*>(call.input), call.count);
+    options.setOutput(static_cast<T*>(call.output), call.count);
+    options.setReduceFunction(static_cast<void (*)(void*, const void*, const void*, std::size_t)>(&gloo::sum<T>));
+    start(options);
+  }
+
+  template <class T>
+  void broadcast(const compare::Call& call) {
+    gloo::BroadcastOptions options(context_);
+    options.setRoot(static_cast<int>(call.root));
+    if (!call.in_place && call.root == rank()) options.setInput(static_cast<T*>(call.input), call.count);
+    options.setOutput(static_cast<T*>(call.output), call.count);
+    gloo::broadcast(options);
+  }
+
+  template <class T>
+  void gather(const compare::Call& call) {
+    gloo::GatherOptions options(context_);
+    options.setRoot(static_cast<int>(call.root));
+    options.setInput(static_cast<T*>(call.input), call.count);
+    if (call.root == rank()) options.setOutput(static_cast<T*>(call.output), call.count * ranks());
+    gloo::gather(options);
+  }
+
+  template <class T>
+  void scatter(const compare::Call& call) {
+    gloo::ScatterOptions options(context_);
+    options.setRoot(static_cast<int>(call.root));
+    if (call.root == rank()) {
+      std::vector<T*> blocks;
+      for (std::uint32_t r = 0; r < ranks(); ++r) blocks.push_back(static_cast<T*>(call.input) + r * call.count);
+      options.setInputs(blocks, call.count);
+    }
+    options.setOutput(static_cast<T*>(call.output), call.count);
+    gloo::scatter(options);
+  }
+
   std::shared_ptr<gloo::rendezvous::Context> context_;
   bool bcube_;
 };

@@ -1,11 +1,21 @@
-// Open MPI and MPICH as participants: one source, compiled with each library's own compiler wrapper.
+// Open MPI, MPICH and Intel MPI as participants: one source, compiled with each library's own headers.
 #include <mpi.h>
 
+#include <cstring>
 #include <string>
 
 #include "compare/driver.hpp"
 
 namespace {
+
+// A type that only Intel MPI has can be added up; without it values of two bytes can still be moved.
+#ifdef MPIX_C_BF16
+constexpr bool adds_bf16 = true;
+const MPI_Datatype mpi_bf16 = MPIX_C_BF16;
+#else
+constexpr bool adds_bf16 = false;
+const MPI_Datatype mpi_bf16 = MPI_UINT16_T;
+#endif
 
 class Mpi {
  public:
@@ -19,47 +29,52 @@ class Mpi {
 
   std::uint32_t rank() const { return rank_; }
   std::uint32_t ranks() const { return ranks_; }
-  bool supports(compare::Operation) const { return true; }
+  bool supports(const compare::Case& what) const {
+    return what.type == compare::Type::f32 || adds_bf16 || !compare::is_reduction(what.operation);
+  }
   void barrier() { MPI_Barrier(MPI_COMM_WORLD); }
 
   // MPI's default error handler ends the job, so return codes need no check.
   void run(const compare::Call& call) {
     const int count = static_cast<int>(call.count);
     const int root = static_cast<int>(call.root);
+    const MPI_Datatype type = call.type == compare::Type::f32 ? MPI_FLOAT : mpi_bf16;
     const bool at_root = call.root == rank_;
     const void* send = call.in_place ? MPI_IN_PLACE : call.input;
     switch (call.operation) {
       case compare::Operation::all_reduce:
-        MPI_Allreduce(send, call.output, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+        MPI_Allreduce(send, call.output, count, type, MPI_SUM, MPI_COMM_WORLD);
         break;
       case compare::Operation::broadcast:
         // MPI broadcasts in place only: out of place the root's own copy is the caller's.
-        MPI_Bcast(at_root ? const_cast<float*>(call.input) : call.output, count, MPI_FLOAT, root, MPI_COMM_WORLD);
-        if (at_root && !call.in_place) std::copy_n(call.input, call.count, call.output);
+        MPI_Bcast(at_root ? call.input : call.output, count, type, root, MPI_COMM_WORLD);
+        if (at_root && !call.in_place) copy(call);
         break;
       case compare::Operation::reduce:
-        MPI_Reduce(at_root ? send : call.input, call.output, count, MPI_FLOAT, MPI_SUM, root, MPI_COMM_WORLD);
+        MPI_Reduce(at_root ? send : call.input, call.output, count, type, MPI_SUM, root, MPI_COMM_WORLD);
         break;
       case compare::Operation::reduce_scatter:
-        reduce_scatter(call, count);
+        // In place, MPI leaves the result at the start of the buffer, which is the input's.
+        MPI_Reduce_scatter_block(send, call.in_place ? call.input : call.output, count, type, MPI_SUM, MPI_COMM_WORLD);
+        if (call.in_place && call.input != call.output) copy(call);
         break;
       case compare::Operation::all_gather:
-        MPI_Allgather(send, count, MPI_FLOAT, call.output, count, MPI_FLOAT, MPI_COMM_WORLD);
+        MPI_Allgather(send, count, type, call.output, count, type, MPI_COMM_WORLD);
+        break;
+      case compare::Operation::all_to_all:
+        MPI_Alltoall(send, count, type, call.output, count, type, MPI_COMM_WORLD);
+        break;
+      case compare::Operation::gather:
+        MPI_Gather(at_root ? send : call.input, count, type, call.output, count, type, root, MPI_COMM_WORLD);
+        break;
+      case compare::Operation::scatter:
+        MPI_Scatter(call.input, count, type, at_root && call.in_place ? MPI_IN_PLACE : call.output, count, type, root, MPI_COMM_WORLD);
         break;
     }
   }
 
  private:
-  // In place, MPI leaves the result at the start of the buffer, so its output is the input's begin.
-  static void reduce_scatter(const compare::Call& call, int count) {
-    if (call.in_place) {
-      auto* buffer = const_cast<float*>(call.input);
-      MPI_Reduce_scatter_block(MPI_IN_PLACE, buffer, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
-      if (buffer != call.output) std::copy_n(buffer, call.count, call.output);
-    } else {
-      MPI_Reduce_scatter_block(call.input, call.output, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
-    }
-  }
+  static void copy(const compare::Call& call) { std::memcpy(call.output, call.input, call.count * compare::size_of(call.type)); }
 
   std::uint32_t rank_ = 0;
   std::uint32_t ranks_ = 0;
@@ -74,6 +89,7 @@ std::string library_version() {
     if (c == '\t') c = ' ';
   }
   version = version.substr(0, version.find_first_of(",\n"));
+  version = version.substr(0, version.find(" for Linux"));  // Intel MPI's
   const std::size_t label = version.find(" Version: ");  // MPICH's
   return label == std::string::npos ? version : version.replace(label, 10, " ");
 }

@@ -1,4 +1,5 @@
 // Rondo as a participant: the public interface. Settings: default, or the name of a plan file that every call runs.
+#include <array>
 #include <cstdio>
 #include <optional>
 #include <string>
@@ -21,30 +22,27 @@ class Rondo {
 
   std::uint32_t rank() const { return communicator_.rank(); }
   std::uint32_t ranks() const { return communicator_.size(); }
-  bool supports(compare::Operation operation) const {
-    return !only_ || compare::operation_names[static_cast<std::size_t>(operation)] == rondo::to_string(*only_);
-  }
+  bool supports(const compare::Case& what) const { return !only_ || collective_of(what.operation) == *only_; }
   void barrier() { require(communicator_.barrier()); }
 
   void run(const compare::Call& call) {
-    using rondo::DataType;
-    using rondo::ReduceOp;
-    switch (call.operation) {
-      case compare::Operation::all_reduce:
-        return require(communicator_.all_reduce(call.input, call.output, call.count, DataType::f32));
-      case compare::Operation::broadcast:
-        return require(communicator_.broadcast(call.input, call.output, call.count, DataType::f32, call.root));
-      case compare::Operation::reduce:
-        return require(
-            communicator_.reduce(call.input, call.output, call.count, DataType::f32, ReduceOp::sum, call.root));
-      case compare::Operation::reduce_scatter:
-        return require(communicator_.reduce_scatter(call.input, call.output, call.count, DataType::f32));
-      case compare::Operation::all_gather:
-        return require(communicator_.all_gather(call.input, call.output, call.count, DataType::f32));
-    }
+    const rondo::DataType type = call.type == compare::Type::f32 ? rondo::DataType::f32 : rondo::DataType::bf16;
+    require(communicator_.run({.collective = collective_of(call.operation),
+                               .input = call.input,
+                               .output = call.output,
+                               .count = call.count,
+                               .type = type,
+                               .root = call.root}));
   }
 
  private:
+  static constexpr rondo::Collective collective_of(compare::Operation operation) {
+    using enum rondo::Collective;
+    constexpr std::array order{all_reduce, broadcast, reduce, reduce_scatter, all_gather, all_to_all, gather, scatter};
+    static_assert(order.size() == compare::operation_names.size());
+    return order[static_cast<std::size_t>(operation)];
+  }
+
   void require(const rondo::Result<void>& result) const {
     if (result) return;
     std::fprintf(stderr, "compare_rondo: rank %u: %s\n", rank(), rondo::to_string(result.error()).c_str());

@@ -46,9 +46,12 @@ def distribution():
     return values.get("PRETTY_NAME", "").strip('"') + " " + read("/etc/debian_version")
 
 
-def packages():
+def packages(repository):
+    """Of the distribution, and what tools/compare took from PyPI."""
     names = ("openmpi-bin", "mpich", "libgloo-dev", "g++", "libucx0")
     lines = output("dpkg-query", "-W", "-f", "${Package} ${Version}\n", *names).splitlines()
+    for file in sorted(pathlib.Path(repository, "build/peers").glob("*.txt")):
+        lines += [word.replace("==", " ") for word in read(file).split()]
     return {line.split()[0]: line.split()[1] for line in lines if len(line.split()) == 2}
 
 
@@ -63,7 +66,7 @@ def describe(repository):
         "transparent_huge_pages": read("/sys/kernel/mm/transparent_hugepage/enabled"),
         "kernel": platform.release(),
         "distribution": distribution(),
-        "packages": packages(),
+        "packages": packages(repository),
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "commit": output("git", "-C", repository, "rev-parse", "HEAD") + ("+changes" if dirty else ""),
     }

@@ -8,6 +8,7 @@
 #include <limits>
 #include <sstream>
 
+#include "compare/buffers.hpp"
 #include "rondo/planning.hpp"
 #include "tools/support/flags.hpp"
 
@@ -69,12 +70,17 @@ std::vector<std::uint32_t> parse_ranks(const std::string& text) {
 }
 
 template <class Names>
+std::string joined(const Names& names, const std::string& separator) {
+  std::string text;
+  for (const auto& each : names) text += (text.empty() ? "" : separator) + std::string(each);
+  return text;
+}
+
+template <class Names>
 std::size_t index_of(const Names& names, const std::string& name, const std::string& flag) {
   const auto found = std::find(names.begin(), names.end(), name);
   if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
-  std::string known;
-  for (const auto& each : names) known += (known.empty() ? "" : ", ") + std::string(each);
-  refuse(flag + ": '" + name + "' is none of " + known);
+  refuse(flag + ": '" + name + "' is none of " + joined(names, ", "));
 }
 
 }  // namespace
@@ -83,15 +89,17 @@ Options parse_options(int argc, char** argv) {
   Options options;
   std::string ranks = "2,4,8";
   std::string operations = "all_reduce";
+  std::string types = "f32";
   std::string sizes;
   std::string plans;
-  std::string libraries = "rondo,openmpi,mpich,gloo,floor";
+  std::string libraries = joined(known_libraries, ",");
   CLI::App app("Collectives of several libraries in one run, in turns", "tools/compare");
   app.add_flag("--quick", options.quick, "fewer sizes, shorter blocks: at most 8 minutes");
   app.add_option("--ranks", ranks, "numbers of ranks, e.g. 2,4,8");
-  app.add_option("--ops", operations, "all_reduce, broadcast, reduce, reduce_scatter, all_gather");
+  app.add_option("--ops", operations, "of " + joined(operation_names, ", "));
+  app.add_option("--type", types, "of " + joined(type_names, ", "));
   app.add_option("--sizes", sizes, "FIRST:LAST (e.g. 4:256M) or a list (8,64K); bytes of the larger buffer");
-  app.add_option("--libraries", libraries, "of rondo, openmpi, mpich, gloo, floor (hand-written)");
+  app.add_option("--libraries", libraries, "of " + joined(known_libraries, ", ") + " (hand-written)");
   app.add_option("--plans", plans, "plan files (of --ranks ranks): each takes part too, as Rondo running exactly that plan");
   app.add_option("--rounds", options.rounds, "rounds (21 and more give an interval)")->check(tool_support::whole_number(1, 1000));
   app.add_option("--block-ms", options.block_ms, "aim for a block")->check(tool_support::decimal_number(0.5, longest_block_ms));
@@ -107,6 +115,7 @@ Options parse_options(int argc, char** argv) {
   for (const std::string& name : split(operations, ',')) {
     options.operations.push_back(static_cast<Operation>(index_of(operation_names, name, "--ops")));
   }
+  for (const std::string& name : split(types, ',')) options.types.push_back(static_cast<Type>(index_of(type_names, name, "--type")));
   for (const std::string& name : split(libraries, ',')) {
     options.libraries.push_back(known_libraries[index_of(known_libraries, name, "--libraries")]);
   }
@@ -114,8 +123,8 @@ Options parse_options(int argc, char** argv) {
     if (access(file.c_str(), R_OK) != 0) refuse("--plans: cannot read '" + file + "'");
     options.plans.push_back(file);
   }
-  if (options.ranks.empty() || options.operations.empty() || options.libraries.empty() || options.sizes.empty()) {
-    refuse("--ranks, --ops, --sizes and --libraries each need a value");
+  if (options.ranks.empty() || options.operations.empty() || options.types.empty() || options.libraries.empty() || options.sizes.empty()) {
+    refuse("--ranks, --ops, --type, --sizes and --libraries each need a value");
   }
   const auto environment = rondo::planning_options();  // said here, or every one of Rondo's ranks would say it
   if (!environment) refuse(rondo::to_string(environment.error()));
@@ -125,17 +134,22 @@ Options parse_options(int argc, char** argv) {
 std::vector<Case> cases_for(const Options& options, std::uint32_t ranks) {
   constexpr std::uint64_t quick_limit_crowded = std::uint64_t{16} << 20;
   std::vector<Case> cases;
-  for (const Operation operation : options.operations) {
-    for (const std::uint64_t bytes : options.sizes) {
-      const bool blocks = operation == Operation::all_gather || operation == Operation::reduce_scatter;
-      if (blocks && bytes % (ranks * sizeof(float)) != 0) continue;
-      if (options.quick && ranks > 2 && bytes > quick_limit_crowded) continue;
-      for (const std::uint32_t in_place : {0U, 1U}) {
-        for (const std::uint32_t touch : {0U, 1U}) {
-          if (options.quick && ranks > 2 && touch != 0) continue;
-          cases.push_back({operation, in_place, touch, 0, bytes});
-        }
+  const auto add = [&](Case what) {
+    const Extent extent = extent_of(what, ranks);
+    if (std::max(extent.input, extent.output) * size_of(what.type) != what.bytes || extent.block == 0) return;  // not whole blocks
+    if (options.quick && ranks > 2 && what.bytes > quick_limit_crowded) return;
+    for (const std::uint32_t in_place : {0U, 1U}) {
+      for (const std::uint32_t touch : {0U, 1U}) {
+        if (options.quick && ranks > 2 && touch != 0) continue;
+        what.in_place = in_place;
+        what.touch = touch;
+        cases.push_back(what);
       }
+    }
+  };
+  for (const Operation operation : options.operations) {
+    for (const Type type : options.types) {
+      for (const std::uint64_t bytes : options.sizes) add({operation, type, 0, 0, bytes});
     }
   }
   return cases;

@@ -4,9 +4,10 @@ import math
 
 import ratios
 
-COLOURS = {"rondo": "#c2185b", "openmpi": "#1976d2", "mpich": "#00897b", "gloo": "#f9a825", "floor": "#757575",
-           "plan": "#5e35b1"}
+COLOURS = {"rondo": "#c2185b", "openmpi": "#1976d2", "mpich": "#00897b", "intelmpi": "#212121", "oneccl": "#8d6e63",
+           "gloo": "#f9a825", "floor": "#9e9e9e", "plan": "#5e35b1"}
 MODE_DASHES = {"out of place": "", "out of place, touched": "6 3", "in place": "2 2", "in place, touched": "8 3 2 3"}
+HEAD = 68  # title and legends
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, GAP, RATIO_HEIGHT = 460, 260, 56, 14, 46, 18, 150
 
 
@@ -69,13 +70,13 @@ def bandwidth_panel(entries, x_axis, origin_y, collective, ranks):
 
 
 def ratio_panel(entries, x_axis, origin_y, subject):
-    """The paired ratio to the better MPI, one line a mode, the interval as bars."""
-    found = [e for e in entries if e.get("to_better_peer")]
+    """The paired ratio to the best peer, one line a mode, the interval as bars."""
+    found = [e for e in entries if e.get("to_best_peer")]
     if not found:
         return []
-    bounds = [0.25, 1.25] + [e["to_better_peer"][k] for e in found for k in ("low", "high")]
+    bounds = [0.25, 1.25] + [e["to_best_peer"][k] for e in found for k in ("low", "high")]
     y_axis = Axis([min(bounds), max(bounds)], origin_y + RATIO_HEIGHT, origin_y)
-    parts = [text(x_axis.start, origin_y - 5, f"time of {subject} / better MPI, paired, 95 % interval", "start", 10, "#777")]
+    parts = [text(x_axis.start, origin_y - 5, f"time of {subject} / best peer, paired, 95 % interval", "start", 10, "#777")]
     for mark in (0.1, 0.25, 0.5, 1, 2, 4):
         if min(bounds) <= mark <= max(bounds):
             y = y_axis(mark)
@@ -85,10 +86,10 @@ def ratio_panel(entries, x_axis, origin_y, subject):
         points = [e for e in found if (e["in_place"], e["touch"]) == mode]
         points.sort(key=lambda e: e["bytes"])
         dash = MODE_DASHES[ratios.mode_name(*mode)]
-        parts.append(path([(x_axis(e["bytes"]), y_axis(e["to_better_peer"]["ratio"])) for e in points],
+        parts.append(path([(x_axis(e["bytes"]), y_axis(e["to_best_peer"]["ratio"])) for e in points],
                           COLOURS[subject], dash, 1.5))
         for e in points:
-            x, ratio = x_axis(e["bytes"]), e["to_better_peer"]
+            x, ratio = x_axis(e["bytes"]), e["to_best_peer"]
             parts.append(line(x, y_axis(ratio["low"]), x, y_axis(ratio["high"]), COLOURS[subject], 1))
     return parts
 
@@ -98,6 +99,11 @@ def legend(x, y, libraries):
     for library in (name for name in COLOURS if name in libraries):
         parts += [line(x, y - 4, x + 18, y - 4, COLOURS[library], 3), text(x + 22, y, library, "start")]
         x += 90
+    return parts
+
+
+def mode_legend(x, y):
+    parts = []
     for mode, dash in MODE_DASHES.items():
         parts += [line(x, y - 4, x + 26, y - 4, "#333", 1.5, dash), text(x + 30, y, mode, "start")]
         x += 165
@@ -105,25 +111,26 @@ def legend(x, y, libraries):
 
 
 def draw(summary, subject, title):
-    """SVG text: a row for each (collective, ranks), a column for each state."""
-    panels = sorted({(e["collective"], e["ranks"]) for e in summary})
+    """SVG text: a row for each (collective, type, ranks), a column for each state."""
+    panels = sorted({(e["collective"], e["type"], e["ranks"]) for e in summary})
     states = [s for s in ("near", "far") if any(e["state"] == s for e in summary)]
     sizes = [e["bytes"] for e in summary]
     cell_width, cell_height = LEFT + WIDTH + RIGHT, TOP + HEIGHT + GAP + RATIO_HEIGHT + 34
     parts = [text(12, 22, title, "start", 13, "#000", "bold")]
-    parts += legend(12, 42, {lib for e in summary for lib in e["libraries"]})
-    for row, (collective, ranks) in enumerate(panels):
+    parts += legend(12, 42, {lib for e in summary for lib in e["libraries"]}) + mode_legend(12, 60)
+    for row, panel in enumerate(panels):
+        collective, element, ranks = panel
         for column, state in enumerate(states):
-            entries = [e for e in summary if (e["collective"], e["ranks"], e["state"]) == (collective, ranks, state)]
+            entries = [e for e in summary if (e["collective"], e["type"], e["ranks"]) == panel and e["state"] == state]
             if not entries:
                 continue
-            x, y = column * cell_width + LEFT, 50 + row * cell_height + TOP
+            x, y = column * cell_width + LEFT, HEAD + row * cell_height + TOP
             x_axis = Axis(sizes, x, x + WIDTH)
-            parts.append(text(x + WIDTH / 2, y - 24, f"{collective}, {ranks} ranks, cores {state}", weight="bold"))
+            parts.append(text(x + WIDTH / 2, y - 24, f"{collective} {element}, {ranks} ranks, cores {state}", weight="bold"))
             parts += bandwidth_panel(entries, x_axis, y, collective, ranks)
             parts += ratio_panel(entries, x_axis, y + HEIGHT + GAP, subject)
             for size in sorted(set(sizes)):
                 parts.append(text(x_axis(size), y + HEIGHT + GAP + RATIO_HEIGHT + 16, human(size), size=9))
-    width, height = max(1100, len(states) * cell_width), 60 + len(panels) * cell_height
+    width, height = max(1100, len(states) * cell_width), HEAD + 10 + len(panels) * cell_height
     return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
             f'font-family="sans-serif"><rect width="100%" height="100%" fill="white"/>\n' + "\n".join(parts) + "\n</svg>\n")

@@ -2,22 +2,39 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <type_traits>
 
 namespace compare {
 
-enum class Operation : std::uint32_t { all_reduce, broadcast, reduce, reduce_scatter, all_gather };
-inline constexpr std::array<std::string_view, 5> operation_names{"all_reduce", "broadcast", "reduce", "reduce_scatter",
-                                                                 "all_gather"};
+enum class Operation : std::uint32_t { all_reduce, broadcast, reduce, reduce_scatter, all_gather, all_to_all, gather, scatter };
+inline constexpr std::array<std::string_view, 8> operation_names{"all_reduce", "broadcast",  "reduce", "reduce_scatter",
+                                                                 "all_gather", "all_to_all", "gather", "scatter"};
+constexpr std::string_view name_of(Operation operation) { return operation_names[static_cast<std::size_t>(operation)]; }
 
-/// One thing to measure: an operation on f32 (sum) over buffers from malloc. `bytes` is the size of the larger buffer.
+/// One rank has what the others lack, or gets it.
+constexpr bool is_rooted(Operation operation) {
+  return operation == Operation::broadcast || operation == Operation::reduce || operation == Operation::gather || operation == Operation::scatter;
+}
+
+/// The others move values and never look at them.
+constexpr bool is_reduction(Operation operation) {
+  return operation == Operation::all_reduce || operation == Operation::reduce || operation == Operation::reduce_scatter;
+}
+
+enum class Type : std::uint32_t { f32, bf16 };
+inline constexpr std::array<std::string_view, 2> type_names{"f32", "bf16"};
+constexpr std::string_view name_of(Type type) { return type_names[static_cast<std::size_t>(type)]; }
+constexpr std::size_t size_of(Type type) { return type == Type::f32 ? 4 : 2; }
+
+/// One thing to measure: an operation (reductions: sum) over buffers from malloc. `bytes` is the size of the larger buffer.
 struct Case {
   Operation operation = Operation::all_reduce;
+  Type type = Type::f32;
   std::uint32_t in_place = 0;
   std::uint32_t touch = 0;  ///< owners rewrite their input before every call, outside the clock
-  std::uint32_t unused = 0;
   std::uint64_t bytes = 0;
 };
 
@@ -43,7 +60,7 @@ struct Command {
 
 struct Reply {
   double ns = 0;            ///< measure: time per operation of this rank
-  std::uint64_t wrong = 0;  ///< check: wrong elements; supports: 1 when the library lacks the operation
+  std::uint64_t wrong = 0;  ///< check: wrong elements; supports: 1 when the library lacks the case
 };
 
 static_assert(std::is_trivially_copyable_v<Hello> && std::is_trivially_copyable_v<Command>);

@@ -5,7 +5,8 @@ import math
 import random
 import statistics
 
-PEERS = ("openmpi", "mpich")  # the headline is held against the better of these
+PEERS = ("openmpi", "mpich", "intelmpi", "oneccl", "gloo")  # the headline is held against the best of these that took part
+REDUCTIONS = ("all_reduce", "reduce", "reduce_scatter")
 NEAR_BELOW_NS = 130  # names the state where only one is seen: 8 bytes take 50 to 60 ns near, 250 to 280 ns far
 DISTURBED = 1.7  # a floor so far from its state's centre was not measured undisturbed
 MODES = ((False, False), (False, True), (True, False), (True, True))  # (in place, touch)
@@ -52,8 +53,8 @@ def state_of(block, states):
 
 def bus_bandwidth_gbps(collective, ranks, size, time_us):
     """nccl-tests' formula, GB/s."""
-    factor = {"all_reduce": 2 * (ranks - 1) / ranks, "reduce_scatter": (ranks - 1) / ranks,
-              "all_gather": (ranks - 1) / ranks}.get(collective, 1)
+    apart = (ranks - 1) / ranks  # what of the larger buffer other ranks have or want
+    factor = {"all_reduce": 2 * apart, "broadcast": 1, "reduce": 1}.get(collective, apart)
     return size * factor / time_us / 1e3
 
 
@@ -64,11 +65,16 @@ def interval(values, seed=7, resamples=1000):
     return medians[int(0.025 * resamples)], medians[int(0.975 * resamples) - 1]
 
 
+def type_of(row):
+    """Rows from before there was a choice name no type."""
+    return row.get("type", "f32")
+
+
 def group(rows):
-    """{(collective, ranks, state, in_place, touch, bytes): {(library, setting): {round: µs}}}"""
+    """{(collective, type, ranks, state, in_place, touch, bytes): {(library, setting): {round: µs}}}"""
     cells = collections.defaultdict(lambda: collections.defaultdict(dict))
     for row in rows:
-        cell = (row["collective"], row["ranks"], row["state"], row["in_place"], row["touch"], row["bytes"])
+        cell = (row["collective"], type_of(row), row["ranks"], row["state"], row["in_place"], row["touch"], row["bytes"])
         cells[cell][(row["library"], row["setting"])][row["round"]] = row["time_us"]
     return cells
 
@@ -102,34 +108,43 @@ def summarize(rows, subject):
     summary = []
     for key, cell in sorted(group(rows).items()):
         best = best_settings(cell)
-        entry = dict(zip(("collective", "ranks", "state", "in_place", "touch", "bytes"), key))
+        entry = dict(zip(("collective", "type", "ranks", "state", "in_place", "touch", "bytes"), key))
         entry["libraries"] = {library: {"setting": setting, "time_us": statistics.median(rounds.values()),
                                         "rounds": len(rounds)} for library, (setting, rounds) in best.items()}
-        peers = [p for p in PEERS if p in best]
         if subject in best:
             ours = best[subject][1]
             entry["ratios"] = {name: paired(ours, best[name][1]) for name in best if name != subject}
+            rounds = {p: entry["ratios"][p]["rounds"] for p in PEERS if entry["ratios"].get(p)}
+            peers = [p for p in rounds if 2 * rounds[p] >= max(rounds.values())]  # not one that left early: other rounds, another median
             if peers:
-                better = min(peers, key=lambda p: statistics.median(best[p][1].values()))
-                entry["better_peer"] = better
-                entry["to_better_peer"] = entry["ratios"][better]
+                entry["best_peer"] = min(peers, key=lambda p: statistics.median(best[p][1].values()))
+                entry["to_best_peer"] = entry["ratios"][entry["best_peer"]]
         summary.append(entry)
     return summary
 
 
 def geometric_means(summary):
-    """Over the sizes, of the ratios to the better peer: one a (collective, ranks, state, mode), and one over all modes."""
+    """Over the sizes, of the ratios to the best peer: one a (collective, type, ranks, state, mode), and one over all modes."""
     groups = collections.defaultdict(list)
     for entry in summary:
-        found = entry.get("to_better_peer")
+        found = entry.get("to_best_peer")
         if not found:
             continue
         for mode in (mode_name(entry["in_place"], entry["touch"]), "all"):
-            groups[(entry["collective"], entry["ranks"], entry["state"], mode)].append(found)
+            groups[(entry["collective"], entry["type"], entry["ranks"], entry["state"], mode)].append(found)
     means = []
     for key, found in sorted(groups.items()):
         mean = math.exp(statistics.fmean(math.log(f["ratio"]) for f in found))
-        means.append({**dict(zip(("collective", "ranks", "state", "mode"), key)), "geometric_mean": mean,
+        means.append({**dict(zip(("collective", "type", "ranks", "state", "mode"), key)), "geometric_mean": mean,
                       "sizes": len(found), "worst": max(f["ratio"] for f in found),
                       "worst_upper": max(f["high"] for f in found)})
     return means
+
+
+def lacking(lacks):
+    """What libraries can't take part in, from the coordinator's rows: [{"collective", "type", "library", "placements"}]."""
+    found = collections.defaultdict(set)
+    for row in lacks:
+        found[(row["collective"], row["type"], row["library"])].add("in place" if row["in_place"] else "out of place")
+    return [{**dict(zip(("collective", "type", "library"), key)), "placements": sorted(placements)}
+            for key, placements in sorted(found.items())]

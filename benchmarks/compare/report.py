@@ -52,29 +52,42 @@ def show_table(summary, subject):
     libraries = [name for name in plot.COLOURS if any(name in e["libraries"] for e in summary)]
     groups = collections.defaultdict(list)
     for entry in summary:
-        groups[(entry["collective"], entry["ranks"], entry["state"], entry["in_place"], entry["touch"])].append(entry)
-    for (collective, ranks, state, in_place, touch), entries in groups.items():
-        print(f"\n{collective} f32 sum, {ranks} ranks, cores {state}, {ratios.mode_name(in_place, touch)}: µs")
+        groups[(entry["collective"], entry["type"], entry["ranks"], entry["state"], entry["in_place"], entry["touch"])].append(entry)
+    for (collective, element, ranks, state, in_place, touch), entries in groups.items():
+        what = f"{collective} {element}" + (" sum" if collective in ratios.REDUCTIONS else "")
+        print(f"\n{what}, {ranks} ranks, cores {state}, {ratios.mode_name(in_place, touch)}: µs")
         print(f"{'bytes':>8}" + "".join(f"{name:>10}" for name in libraries) +
-              f"   {subject + ' / better MPI':<26}{subject} / floor")
+              f"   {subject + ' / best peer':<36}{subject} / floor")
         for entry in sorted(entries, key=lambda e: e["bytes"]):
             cells = [short(entry["libraries"][n]["time_us"]) if n in entry["libraries"] else "-" for n in libraries]
-            found = entry.get("to_better_peer")
-            ratio = f"{found['ratio']:.2f} [{found['low']:.2f}, {found['high']:.2f}]" if found else "-"
+            found = entry.get("to_best_peer")
+            ratio = f"{found['ratio']:.2f} [{found['low']:.2f}, {found['high']:.2f}] {entry['best_peer']}" if found else "-"
             if found and (found["ratio"] > 1 or found["high"] > 1.05):
                 ratio += " *"
             floor = (entry.get("ratios") or {}).get("floor")
             print(f"{plot.human(entry['bytes']):>8}" + "".join(f"{cell:>10}" for cell in cells) +
-                  f"   {ratio:<26}" + (f"{floor['ratio']:.2f}" if floor else "-"))
+                  f"   {ratio:<36}" + (f"{floor['ratio']:.2f}" if floor else "-"))
 
 
 def show_means(means):
     if not means:
         return
-    print("\nGeometric means over the sizes, of the medians of paired ratios to the better of Open MPI and MPICH")
+    print("\nGeometric means over the sizes, of the medians of paired ratios to the best peer of each size")
     for m in means:
-        print(f"  {m['collective']}, {m['ranks']} ranks, {m['state']:<5}{m['mode']:<23}{m['geometric_mean']:.2f}"
+        print(f"  {m['collective']} {m['type']}, {m['ranks']} ranks, {m['state']:<5}{m['mode']:<23}{m['geometric_mean']:.2f}"
               f"   worst size {m['worst']:.2f}, worst upper bound {m['worst_upper']:.2f}")
+
+
+def show_lacking(lacking):
+    """Who has no such operation or no such type, one line a collective and type."""
+    groups = collections.defaultdict(list)
+    for entry in lacking:
+        both = len(entry["placements"]) == 2
+        groups[(entry["collective"], entry["type"])].append(entry["library"] + ("" if both else f" ({entry['placements'][0]})"))
+    if groups:
+        print("\nTook no part, as the library has no such operation or no such type")
+    for (collective, element), libraries in groups.items():
+        print(f"  {collective} {element}: {', '.join(libraries)}")
 
 
 def warnings_of(kinds, thrown, total):
@@ -88,7 +101,7 @@ def warnings_of(kinds, thrown, total):
         lines.append(f"{thrown} of {total} blocks were thrown away: the cores moved or something else ran")
     for check in kinds["check"]:
         if check["wrong"]:
-            lines.append(f"WRONG RESULT: {check['library']} ({check['setting']}), {check['collective']}, "
+            lines.append(f"WRONG RESULT: {check['library']} ({check['setting']}), {check['collective']} {check['type']}, "
                          f"{check['ranks']} ranks, {check['bytes']} bytes: {check['wrong']} elements")
     return lines
 
@@ -105,11 +118,12 @@ def main():
     subject = "rondo" if "rondo" in present or "floor" not in present else "floor"
     summary = ratios.summarize(rows, subject)
     means = ratios.geometric_means(summary)
+    lacking = ratios.lacking(kinds["lacks"])
     warnings = warnings_of(kinds, thrown, len(blocks))
     result = {"machine": machine.describe(repository), "run": kinds["run"][0], "states": states,
-              "participants": kinds["participant"], "warnings": warnings, "geometric_means": means,
+              "participants": kinds["participant"], "lacking": lacking, "warnings": warnings, "geometric_means": means,
               "summary": summary, "checks": kinds["check"], "rounds": kinds["round"], "rows": rows}
-    lists = {"participants", "geometric_means", "summary", "checks", "rounds", "rows"}  # one line an entry: diffs stay small
+    lists = {"participants", "lacking", "geometric_means", "summary", "checks", "rounds", "rows"}  # one line an entry: diffs stay small
     fields = [f'"{key}": ' + ("[\n" + ",\n".join(json.dumps(v) for v in value) + "\n]" if key in lists
                               else json.dumps(value)) for key, value in result.items()]
     pathlib.Path(out).write_text("{\n" + ",\n".join(fields) + "\n}\n", encoding="utf-8")
@@ -118,6 +132,7 @@ def main():
     picture.write_text(plot.draw(summary, subject, title), encoding="utf-8")
     show_table(summary, subject)
     show_means(means)
+    show_lacking(lacking)
     centres = "; ".join(f"{ranks} ranks " + ", ".join(f"{name} {ns:.0f} ns" for name, ns in of["centres"].items()) for ranks, of in states.items())
     print(f"\n8-byte floor: {centres}.  * : median over 1.00 or upper bound over 1.05")
     for line in warnings:

@@ -10,10 +10,11 @@ namespace compare {
 namespace {
 
 // --quick: after so many rounds a setting that lost to another of its library leaves the case, as does a library
-// whose calls are long and far behind the better MPI.
+// whose calls are long and far behind the best peer.
 constexpr std::uint32_t qualifying_rounds = 5;
 constexpr double hopeless = 3;
 constexpr double long_call_ns = 20e6;
+constexpr std::uint32_t alone_calls = 4;
 
 double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -21,9 +22,11 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-const char* name_of(Operation operation) {
-  return operation_names[static_cast<std::size_t>(operation)].data();
-}
+// Four decimals: a tenth of a nanosecond of a time in µs.
+double rounded(double value) { return std::round(value * 1e4) / 1e4; }
+
+// What the hand-written loops and other plans of Rondo are not.
+bool is_peer(const std::string& library) { return library != "rondo" && library != "plan" && library != "floor"; }
 
 }  // namespace
 
@@ -71,6 +74,20 @@ void Rounds::run(const volatile std::sig_atomic_t& stop) {
   }
 }
 
+nlohmann::ordered_json Rounds::about(const char* kind, const Case& what, const Entry& entry) const {
+  const Participant& p = fleet_.participant(entry.participant);
+  return {{"kind", kind},
+          {"library", p.library},
+          {"setting", p.setting},
+          {"collective", name_of(what.operation)},
+          {"type", name_of(what.type)},
+          {"ranks", ranks_},
+          {"bytes", what.bytes},
+          {"in_place", what.in_place != 0}};
+}
+
+void Rounds::write(const nlohmann::ordered_json& line) { std::fprintf(raw_, "%s\n", line.dump().c_str()); }
+
 void Rounds::check(Row& row) {
   for (Entry& entry : row.entries) {
     Command command;
@@ -78,20 +95,16 @@ void Rounds::check(Row& row) {
     command.kind = Command::Kind::supports;
     const std::optional<Answer> lacks = fleet_.ask(entry.participant, command);
     entry.serves = lacks && lacks->wrong == 0;
+    if (lacks && !entry.serves && row.what.touch == 0) write(about("lacks", row.what, entry));
     if (!entry.serves || row.what.touch != 0) continue;
     command.kind = Command::Kind::check;
     command.release = releases(row.what) ? 1 : 0;
     const std::optional<Answer> answer = fleet_.ask(entry.participant, command);
     entry.serves = answer.has_value();
     if (!answer) continue;
-    const Participant& p = fleet_.participant(entry.participant);
-    std::fprintf(raw_,
-                 R"({"kind":"check","library":"%s","setting":"%s","collective":"%s","ranks":%u,"bytes":%llu,)"
-                 R"("in_place":%s,"wrong":%llu})"
-                 "\n",
-                 p.library.c_str(), p.setting.c_str(), name_of(row.what.operation), ranks_,
-                 static_cast<unsigned long long>(row.what.bytes), row.what.in_place != 0 ? "true" : "false",
-                 static_cast<unsigned long long>(answer->wrong));
+    auto line = about("check", row.what, entry);
+    line["wrong"] = answer->wrong;
+    write(line);
   }
 }
 
@@ -108,9 +121,11 @@ void Rounds::calibrate(const Row& row, Entry& entry) {
     entry.serves = answer.has_value();
     if (!answer) return;
     entry.ns = std::max(10.0, answer->ns);
-    if (entry.ns * command.iterations > options_.block_ms * 1e6 / 4) return;
-    command.iterations *= 8;
-    command.iterations = std::min(command.iterations, block_command(row.what, entry.ns).iterations);
+    // With more ranks than processors a call by itself waits until all have had their turn, which many in a row don't.
+    const bool alone = command.iterations == 1 && alone_calls * entry.ns < longest_block_ms * 1e6;
+    const bool enough = entry.ns * command.iterations > options_.block_ms * 1e6 / 4;
+    if (enough && !alone) return;
+    command.iterations = enough ? alone_calls : std::min(command.iterations * 8, block_command(row.what, entry.ns).iterations);
   }
 }
 
@@ -150,10 +165,7 @@ void Rounds::measure_round(std::uint32_t round, const volatile std::sig_atomic_t
     }
   }
   const CpuShares shares = watch_.look();
-  std::fprintf(raw_,
-               R"({"kind":"round","ranks":%u,"round":%u,"others":%.4f,"stolen":%.4f})"
-               "\n",
-               ranks_, round, shares.others, shares.stolen);
+  write({{"kind", "round"}, {"ranks", ranks_}, {"round", round}, {"others", rounded(shares.others)}, {"stolen", rounded(shares.stolen)}});
   std::fflush(raw_);
   progress(round, shares);
 }
@@ -165,18 +177,16 @@ void Rounds::measure_entry(const Row& row, Entry& entry, std::uint32_t round) {
   last_probe_ns_ = probe_ns();
   entry.serves = answer.has_value();
   if (!answer) return;
-  entry.ns = answer->ns;
   entry.times.push_back(answer->ns);
-  const Participant& p = fleet_.participant(entry.participant);
-  std::fprintf(raw_,
-               R"({"kind":"block","library":"%s","setting":"%s","collective":"%s","ranks":%u,"bytes":%llu,)"
-               R"("in_place":%s,"touch":%s,"round":%u,"time_us":%.4f,"iterations":%u,)"
-               R"("floor_before_ns":%.1f,"floor_after_ns":%.1f})"
-               "\n",
-               p.library.c_str(), p.setting.c_str(), name_of(row.what.operation), ranks_,
-               static_cast<unsigned long long>(row.what.bytes), row.what.in_place != 0 ? "true" : "false",
-               row.what.touch != 0 ? "true" : "false", round, answer->ns / 1000, command.iterations, before,
-               last_probe_ns_);
+  entry.ns = median(entry.times);  // one slow block doesn't make the next ones short
+  auto line = about("block", row.what, entry);
+  line["touch"] = row.what.touch != 0;
+  line["round"] = round;
+  line["time_us"] = rounded(answer->ns / 1000);
+  line["iterations"] = command.iterations;
+  line["floor_before_ns"] = rounded(before);
+  line["floor_after_ns"] = rounded(last_probe_ns_);
+  write(line);
 }
 
 void Rounds::keep_best_settings() {
@@ -189,7 +199,7 @@ void Rounds::keep_best_settings() {
       const auto [place, added] = best.try_emplace(fleet_.participant(entry.participant).library, time);
       place->second = std::min(place->second, time);
       const std::string& library = fleet_.participant(entry.participant).library;
-      if (library == "openmpi" || library == "mpich") best_peer = std::min(best_peer, time);
+      if (is_peer(library)) best_peer = std::min(best_peer, time);
     }
     for (Entry& entry : row.entries) {
       if (!entry.serves || entry.times.empty()) continue;

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <random>
 #include <string>
@@ -16,7 +17,7 @@
 namespace compare {
 
 /// All rounds at one number of ranks. Rows go to `raw`, one JSON value a line:
-/// {"kind": "check" | "block" | "round", ...}; what they mean is in benchmarks/compare/report.py.
+/// {"kind": "lacks" | "check" | "block" | "round", ...}; what they mean is in benchmarks/compare/report.py.
 class Rounds {
  public:
   /// `fleet`: all participants at this number of ranks. `probe`: its only participant is the floor at 2 ranks.
@@ -29,7 +30,7 @@ class Rounds {
   struct Entry {
     std::size_t participant;
     bool serves = true;
-    double ns = 0;  ///< newest time of an operation, from which the next block's length follows
+    double ns = 0;  ///< usual time of an operation, from which the next block's length follows
     std::vector<double> times;
   };
   struct Row {
@@ -43,6 +44,8 @@ class Rounds {
   void measure_entry(const Row& row, Entry& entry, std::uint32_t round);
   void keep_best_settings();
   double probe_ns();
+  nlohmann::ordered_json about(const char* kind, const Case& what, const Entry& entry) const;
+  void write(const nlohmann::ordered_json& line);
   Command block_command(const Case& what, double ns) const;
   bool releases(const Case& what) const;
   void progress(std::uint32_t round, const CpuShares& shares) const;

@@ -53,7 +53,7 @@ class Ratios(unittest.TestCase):
         self.assertLess(ratios.interval(tight)[1] - ratios.interval(tight)[0], 0.05)
         self.assertGreater(ratios.interval(wide)[1] - ratios.interval(wide)[0], 0.1)
 
-    def test_each_library_counts_at_its_best_setting_and_the_better_peer_is_the_reference(self):
+    def test_each_library_counts_at_its_best_setting_and_the_best_peer_is_the_reference(self):
         rows = []
         for r in range(21):
             rows.append(block(round=r, time_us=1.0))
@@ -63,16 +63,50 @@ class Ratios(unittest.TestCase):
         rows.append(block(library="openmpi", setting="lucky once", time_us=0.1))
         (entry,) = ratios.summarize(rows, "rondo")
         self.assertEqual(entry["libraries"]["openmpi"]["setting"], "quick")
-        self.assertEqual(entry["better_peer"], "mpich")
-        self.assertEqual(entry["to_better_peer"]["ratio"], 0.5)
+        self.assertEqual(entry["best_peer"], "mpich")
+        self.assertEqual(entry["to_best_peer"]["ratio"], 0.5)
         means = ratios.geometric_means([entry])
         self.assertEqual({m["mode"] for m in means}, {"all", "out of place"})
         self.assertAlmostEqual(means[0]["geometric_mean"], 0.5)
+
+    def test_any_library_can_be_the_best_peer_but_for_the_floor_and_those_that_left_early(self):
+        rows = []
+        for r in range(21):
+            rows += [block(round=r), block(round=r, library="mpich", time_us=3.0), block(round=r, library="gloo", time_us=2.0),
+                     block(round=r, library="floor", setting="one-shot", time_us=0.5)]
+            if r < 4:
+                rows.append(block(round=r, library="intelmpi", setting="shm", time_us=1.5))
+            if r < 10:
+                rows.append(block(round=r, library="oneccl", time_us=1.6))
+        (entry,) = ratios.summarize(rows, "rondo")
+        self.assertEqual((entry["best_peer"], entry["to_best_peer"]["ratio"]), ("gloo", 0.5))
+
+    def test_types_are_summed_up_apart_and_rows_without_one_are_f32(self):
+        rows = []
+        for r in range(5):
+            rows += [block(round=r, time_us=1.0), block(round=r, type="bf16", time_us=2.0)]
+            rows += [block(round=r, library="mpich", time_us=2.0), block(round=r, library="intelmpi", type="bf16", time_us=8.0)]
+        summary = ratios.summarize(rows, "rondo")
+        self.assertEqual({e["type"]: (e["best_peer"], e["to_best_peer"]["ratio"]) for e in summary},
+                         {"f32": ("mpich", 0.5), "bf16": ("intelmpi", 0.25)})
+        self.assertEqual({(m["type"], m["mode"]) for m in ratios.geometric_means(summary)},
+                         {(element, mode) for element in ("f32", "bf16") for mode in ("all", "out of place")})
+
+    def test_what_a_library_lacks_is_told_once_whatever_its_sizes_and_settings(self):
+        lacks = [{"collective": "all_to_all", "type": "f32", "library": "gloo", "setting": setting, "bytes": size, "in_place": True}
+                 for setting in ("ring", "bcube") for size in (8, 64)]
+        lacks += [{"collective": "reduce", "type": "bf16", "library": "mpich", "setting": "", "bytes": 8, "in_place": placed}
+                  for placed in (False, True)]
+        self.assertEqual(ratios.lacking(lacks),
+                         [{"collective": "all_to_all", "type": "f32", "library": "gloo", "placements": ["in place"]},
+                          {"collective": "reduce", "type": "bf16", "library": "mpich", "placements": ["in place", "out of place"]}])
 
     def test_bus_bandwidth_follows_nccl_tests(self):
         self.assertAlmostEqual(ratios.bus_bandwidth_gbps("all_reduce", 4, 1e9, 1e6), 1.5)
         self.assertAlmostEqual(ratios.bus_bandwidth_gbps("all_gather", 4, 1e9, 1e6), 0.75)
         self.assertAlmostEqual(ratios.bus_bandwidth_gbps("broadcast", 4, 1e9, 1e6), 1.0)
+        for collective in ("reduce_scatter", "all_to_all", "gather", "scatter"):
+            self.assertAlmostEqual(ratios.bus_bandwidth_gbps(collective, 4, 1e9, 1e6), 0.75)
 
 
 if __name__ == "__main__":
