@@ -143,7 +143,8 @@ TEST_CASE("rondo-bench refuses a wrong flag, size, type, operation, file or vari
                      {{"all_reduce", "-n", "2", "-f", "1"}, {}, {"-f,--stepfactor", "'1'", "1.001"}},
                      {{"all_reduce", "-n", "2", "-c", "2"}, {}, {"-c,--check", "'2'", "0 to 1"}},
                      {{"all_reduce", "--threads=often", "-n", "2"}, {}, {"--threads", "often", "flag alone"}},
-                     {{"all_to_all", "-n", "2"}, {}, {"all_to_all", "all_reduce", "send_recv"}},
+                     {{"all_to_all_v", "-n", "2"}, {}, {"all_to_all_v", "all_reduce", "send_recv"}},
+                     {{"scan", "-n", "2", "-o", "avg"}, {}, {"--op", "avg", "scan"}},
                      {{"send_recv", "-n", "1"}, {}, {"-n,--ranks", "'1'", "2 or more"}},
                      {{"send_recv", "-n", "3", "--plan", ring}, {}, {"--plan", "send_recv"}},
                      {{"all_reduce", "-n", "2", "--json", "/nowhere/rows.json"}, {}, {"--json", "/nowhere/rows.json"}},
@@ -251,7 +252,8 @@ TEST_CASE("the benchmarks of single parts refuse a wrong flag in one line too") 
 }
 
 TEST_CASE("a plan that rondo plan writes is proved by rondo verify, for every collective it makes") {
-  for (const char* collective : {"all_reduce", "reduce", "broadcast", "reduce_scatter", "all_gather", "barrier"})
+  for (const char* collective : {"all_reduce", "reduce", "broadcast", "reduce_scatter", "all_gather", "all_to_all", "all_to_all_v", "gather", "scatter",
+                                 "scan", "barrier"})
     for (const char* bytes : {"64", "64K", "16M"}) {
       INFO(collective << " of " << bytes);
       const std::string file = write_file("plan.json", planned(collective, 3, bytes).dump());

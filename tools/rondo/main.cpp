@@ -1,4 +1,4 @@
-// rondo: show a machine, plan a collective, prove a plan.
+// rondo: show a machine, plan a collective, prove a plan, say what is missing.
 #include <cstdio>
 #include <string>
 
@@ -7,13 +7,14 @@
 #include "tools/support/version.hpp"
 
 int main(int argc, char** argv) {
-  CLI::App app{"Rondo shows the machine, plans collectives for it and proves the plans.", "rondo"};
+  CLI::App app{"Rondo shows the machine, plans collectives for it, proves the plans, and says what is missing.", "rondo"};
   app.set_version_flag("--version", "rondo " + tool_support::version_text());
   app.require_subcommand(1);
   int status = 0;
   add_topo(app, status);
   add_plan(app, status);
   add_verify(app, status);
+  add_doctor(app, status);
   (void)tool_support::parse(app, argc, argv, "rondo", status);
   return status;
 }

@@ -66,7 +66,7 @@ Result<Request> parse_request(const Options& options) {
   const BlockCounts blocks = block_counts(*collective, options.ranks);
   const std::uint64_t unit = size_of(*type) * std::max(blocks.input, blocks.output);
   Request request{*collective, options.ranks, *bytes / unit, *type, *op, options.root, Alias::none};
-  const bool blocked = *collective == Collective::all_gather || *collective == Collective::reduce_scatter;
+  const bool blocked = input_is_block(*collective) || output_is_block(*collective);
   if (options.in_place) request.alias = blocked ? Alias::block : Alias::same;
   return request;
 }
@@ -174,7 +174,7 @@ void add_plan(CLI::App& app, int& status) {
       std::make_shared<Options>();  // CLI11 keeps references to it until the program has parsed its arguments
   const auto ranks = tool_support::whole_number(0, std::numeric_limits<std::uint32_t>::max());
   CLI::App* plan = app.add_subcommand("plan", "Show the plan that a collective gets on a machine, and why");
-  plan->add_option("OP", options->collective, "all_reduce, reduce, broadcast, reduce_scatter, all_gather, barrier, ...")
+  plan->add_option("OP", options->collective, "all_reduce, reduce, broadcast, reduce_scatter, all_gather, all_to_all, gather, scatter, scan, barrier, ...")
       ->required();
   plan->add_option("-n,--ranks", options->ranks, "How many ranks")->required()->check(tool_support::whole_number(1, 1'000'000));
   plan->add_option("-b,--bytes", options->bytes, "Size of the larger buffer; K, M and G are powers of 1024");

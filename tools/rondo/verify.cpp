@@ -52,6 +52,8 @@ void print_text(const Answer& answer) {
     std::printf("%s: proved: %s (%s, %u ranks, %llu chunk-steps, least safe depth %u)\n", file,
                 answer.header.algorithm.c_str(), collective.c_str(), answer.header.ranks,
                 static_cast<unsigned long long>(proof.chunk_steps), proof.least_safe_depth);
+    if (is_reduction(answer.header.collective))
+      std::printf("  strictness: %s%s%s\n", std::string(to_string(proof.strictness)).c_str(), proof.departure.empty() ? "" : "; ", proof.departure.c_str());
     return;
   }
   std::printf("%s: wrong: %s (%s, %u ranks)\n", file, answer.header.algorithm.c_str(), collective.c_str(),
@@ -74,6 +76,8 @@ nlohmann::ordered_json describe(const Answer& answer) {
   json["truncated"] = answer.proof.truncated;
   json["least_safe_depth"] = answer.proof.least_safe_depth;
   json["chunk_steps"] = answer.proof.chunk_steps;
+  json["strictness"] = to_string(answer.proof.strictness);
+  json["departure"] = answer.proof.departure;
   return json;
 }
 
@@ -104,6 +108,6 @@ void add_verify(CLI::App& app, int& status) {
   CLI::App* verify = app.add_subcommand("verify", "Prove plan files: exit code 0 proved, 1 wrong, 2 unreadable");
   verify->add_option("FILE", options->files, "Plans: Rondo's JSON, MSCCL XML or MSCCL++ JSON")->required();
   verify->add_flag("--json", options->json,
-                   "Print a list of {file, status, violations, least_safe_depth, chunk_steps}");
+                   "Print a list of {file, status, violations, least_safe_depth, chunk_steps, strictness, departure}");
   verify->callback([options, &status] { status = show(*options); });
 }

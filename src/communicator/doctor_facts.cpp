@@ -1,0 +1,185 @@
+// Where the facts come from: the library itself, the system's limits, /proc, /dev and PATH.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <sstream>
+
+#include "base/config.hpp"
+#include "base/fd.hpp"
+#include "base/text.hpp"
+#include "communicator/doctor_checks.hpp"
+#include "communicator/doctor_groups.hpp"
+#include "rondo/communicator.hpp"
+#include "rondo/doctor.hpp"
+#include "rondo/kernels.hpp"
+#include "topology/files.hpp"
+
+// Asked for weakly, it is null in a library that was built without UCX, and this file is the same in both.
+extern "C" [[gnu::weak]] const char* ucp_get_version_string();
+
+namespace rondo {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What follows "KEY:" in a file of such lines, e.g. /proc/meminfo; empty when the key isn't there.
+std::string line_of(const std::string& file, std::string_view key) {
+  std::istringstream lines{read_small_file(file)};
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t colon = line.find(':');
+    if (colon == std::string::npos) continue;
+    const std::string_view rest(line);
+    if (trimmed(rest.substr(0, colon)) == key) return std::string(trimmed(rest.substr(colon + 1)));
+  }
+  return "";
+}
+
+/// Names in a folder that isn't there: none.
+std::vector<std::string> names_in(const fs::path& folder) {
+  std::vector<std::string> names;
+  std::error_code failed;
+  for (fs::directory_iterator entry{folder, failed}, end; !failed && entry != end; entry.increment(failed)) names.push_back(entry->path().filename().string());
+  return names;
+}
+
+bool all_digits(std::string_view text) { return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos; }
+
+SystemLimit limit_of(decltype(RLIMIT_NOFILE) resource) {
+  rlimit now{RLIM_INFINITY, RLIM_INFINITY};
+  getrlimit(resource, &now);
+  SystemLimit limit;
+  if (now.rlim_cur != RLIM_INFINITY) limit.soft = now.rlim_cur;
+  if (now.rlim_max != RLIM_INFINITY) limit.hard = now.rlim_max;
+  return limit;
+}
+
+void look_at_library(MachineFacts& facts) {
+  facts.version = version();
+#if defined(__clang__)
+  facts.compiler = "Clang " __clang_version__;
+#else
+  facts.compiler = "GCC " __VERSION__;
+#endif
+#ifndef __OPTIMIZE__
+  facts.optimised = false;
+#endif
+#ifdef RONDO_SANITIZED
+  facts.sanitized = true;
+#endif
+  if (ucp_get_version_string != nullptr) facts.ucx_version = ucp_get_version_string();
+  facts.kernel_target = cpu_kernel_target();
+}
+
+void look_at_machine(MachineFacts& facts) {
+  if (auto topology = discover_topology()) {
+    facts.topology = std::move(*topology);
+    facts.topology.ranks = {place_of_this_thread(facts.topology)};
+  } else {
+    facts.topology_failure = to_string(topology.error());
+  }
+  const std::string flags = " " + line_of("/proc/cpuinfo", "flags") + " ";
+  facts.virtual_machine = flags.find(" hypervisor ") != std::string::npos;
+  for (const char* file : {"/.dockerenv", "/run/.containerenv"})
+    if (access(file, F_OK) == 0) facts.container = file;
+  facts.nvidia_driver = line_of("/proc/driver/nvidia/version", "NVRM version");
+  constexpr std::string_view gpu = "nvidia";
+  for (const std::string& name : names_in("/dev"))
+    if (name.starts_with(gpu) && all_digits(std::string_view(name).substr(gpu.size())) && access(("/dev/" + name).c_str(), R_OK | W_OK) == 0)
+      ++facts.nvidia_devices;
+  facts.rdma = !names_in("/sys/class/infiniband").empty();
+}
+
+/// Threads of this user, which is what `ulimit -u` counts; other name spaces' aren't seen.
+std::uint64_t tasks_of_user() {
+  std::uint64_t tasks = 0;
+  for (const std::string& name : names_in("/proc")) {
+    struct stat status {};
+    if (!all_digits(name) || stat(("/proc/" + name + "/task").c_str(), &status) != 0 || status.st_uid != getuid()) continue;
+    // The folder's links are itself, its parent's entry, and one for each thread.
+    if (status.st_nlink > 2) tasks += status.st_nlink - 2;
+  }
+  return tasks;
+}
+
+std::optional<std::uint64_t> tasks_left() {
+  auto left = doctor::tasks_left_in_groups();
+  const SystemLimit limit = limit_of(RLIMIT_NPROC);
+  if (!limit.soft || getuid() == 0) return left;  // root isn't bound by it
+  const std::uint64_t here = *limit.soft - std::min(*limit.soft, tasks_of_user());
+  return std::min(left.value_or(here), here);
+}
+
+void lower_memory(MachineFacts& facts, std::uint64_t bytes, const char* bound) {
+  if (facts.memory_bytes != 0 && facts.memory_bytes <= bytes) return;
+  facts.memory_bytes = bytes;
+  facts.memory_bound = bound;
+}
+
+/// A line of /proc/meminfo, "12 kB"; 0 when there is none.
+std::uint64_t memory_figure(std::string_view key) {
+  const std::string line = line_of("/proc/meminfo", key);
+  return parse_unsigned(line.substr(0, line.find(' '))).value_or(0) << 10;
+}
+
+void look_at_memory(MachineFacts& facts) {
+  if (const std::uint64_t available = memory_figure("MemAvailable"); available != 0) lower_memory(facts, available, "are available");
+  if (const auto limit = doctor::memory_limit_of_groups()) lower_memory(facts, *limit, "is the control group's limit");
+  const std::uint64_t committed = memory_figure("Committed_AS"), most = memory_figure("CommitLimit");
+  const bool strict = trimmed(read_small_file("/proc/sys/vm/overcommit_memory")) == "2";
+  if (strict && most > committed) lower_memory(facts, most - committed, "are left under strict overcommit");
+}
+
+/// Empty when a memfd can be made and sealed. Nothing is written, so no limit on sizes is touched.
+std::string try_sealing() {
+  const Fd file(memfd_create("rondo-doctor", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!file) return std::string("cannot make a memfd: ") + std::strerror(errno);
+  if (fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) return std::string("cannot seal a memfd: ") + std::strerror(errno);
+  return "";
+}
+
+void look_at_limits(MachineFacts& facts) {
+  facts.descriptors = limit_of(RLIMIT_NOFILE);
+  const auto open = names_in("/proc/self/fd").size();
+  facts.open_descriptors = open == 0 ? 0 : open - 1;  // without the one that reads the folder
+  facts.file_bytes = limit_of(RLIMIT_FSIZE);
+  facts.address_bytes = limit_of(RLIMIT_AS);
+  facts.locked_bytes = limit_of(RLIMIT_MEMLOCK);
+  facts.tasks_left = tasks_left();
+  facts.sealing_failure = try_sealing();
+}
+
+std::vector<std::string> launchers_on(const std::string& path) {
+  std::vector<std::string> found;
+  for (const char* name : {"mpirun.openmpi", "mpirun.mpich", "mpirun"}) {
+    std::istringstream folders{path};
+    bool here = false;
+    for (std::string folder; !here && std::getline(folders, folder, ':');) here = access((folder + "/" + name).c_str(), X_OK) == 0;
+    if (here) found.push_back(name);
+  }
+  // Where each has a name of its own, the short one is one of them.
+  if (found.size() > 1 && found.back() == "mpirun") found.pop_back();
+  return found;
+}
+
+}  // namespace
+
+MachineFacts gather_machine_facts() {
+  MachineFacts facts;
+  look_at_limits(facts);
+  look_at_library(facts);
+  look_at_machine(facts);
+  look_at_memory(facts);
+  const Environment environment = read_environment();
+  facts.environment = doctor::variables_of_interest(environment);
+  if (const auto path = environment.find("PATH"); path != environment.end()) facts.launchers = launchers_on(path->second);
+  return facts;
+}
+
+}  // namespace rondo
