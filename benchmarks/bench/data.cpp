@@ -90,6 +90,9 @@ void store_real(DataType type, void* data, std::uint64_t index, double value) {
   }
 }
 
+/// Ranks 0 to this number, which it isn't, combine what a rank gets.
+std::uint32_t contributors(const Shape& shape) { return shape.collective == rondo::Collective::scan ? shape.rank + 1 : shape.ranks; }
+
 /// The reference of a reduction over reals, and how far rounding may lead away from it.
 struct Reference {
   double value;
@@ -99,7 +102,7 @@ struct Reference {
 Reference reduce_real(const Shape& shape, std::uint64_t seed, std::uint64_t index) {
   long double result = 0;
   long double magnitude = 0;
-  for (std::uint32_t rank = 0; rank < shape.ranks; ++rank) {
+  for (std::uint32_t rank = 0; rank < contributors(shape); ++rank) {
     double value = real_value(shape, seed, rank, index);
     if (shape.type == DataType::f32) value = static_cast<double>(static_cast<float>(value));
     value *= factor_of(shape, rank);
@@ -124,7 +127,7 @@ template <class T>
 T reduce_integer(const Shape& shape, std::uint64_t seed, std::uint64_t index) {
   using U = std::make_unsigned_t<T>;
   U result = 0;
-  for (std::uint32_t rank = 0; rank < shape.ranks; ++rank) {
+  for (std::uint32_t rank = 0; rank < contributors(shape); ++rank) {
     const U value = static_cast<U>(hash(seed, rank, index) * static_cast<std::uint64_t>(factor_of(shape, rank)));
     if (rank == 0) result = value;
     else switch (shape.op) {
@@ -146,27 +149,28 @@ T reduce_integer(const Shape& shape, std::uint64_t seed, std::uint64_t index) {
 }
 
 template <class T>
-void fill_integer(const Shape& shape, std::uint64_t seed, void* input, std::uint64_t elements) {
+void fill_integer(const Shape& shape, std::uint64_t seed, void* input, std::uint64_t origin, std::uint64_t elements) {
   for (std::uint64_t i = 0; i < elements; ++i) {
-    const T value = static_cast<T>(hash(seed, shape.rank, i));
+    const T value = static_cast<T>(hash(seed, shape.rank, origin + i));
     std::memcpy(static_cast<char*>(input) + i * sizeof(T), &value, sizeof(T));
   }
 }
 
-void fill_rank(const Shape& shape, std::uint64_t seed, void* input, std::uint64_t elements) {
+/// `elements` of a rank's input from element `origin` on.
+void fill_rank(const Shape& shape, std::uint64_t seed, void* input, std::uint64_t origin, std::uint64_t elements) {
   switch (shape.type) {
-    case DataType::i8: return fill_integer<std::int8_t>(shape, seed, input, elements);
-    case DataType::u8: return fill_integer<std::uint8_t>(shape, seed, input, elements);
-    case DataType::i32: return fill_integer<std::int32_t>(shape, seed, input, elements);
-    case DataType::u32: return fill_integer<std::uint32_t>(shape, seed, input, elements);
-    case DataType::i64: return fill_integer<std::int64_t>(shape, seed, input, elements);
-    case DataType::u64: return fill_integer<std::uint64_t>(shape, seed, input, elements);
+    case DataType::i8: return fill_integer<std::int8_t>(shape, seed, input, origin, elements);
+    case DataType::u8: return fill_integer<std::uint8_t>(shape, seed, input, origin, elements);
+    case DataType::i32: return fill_integer<std::int32_t>(shape, seed, input, origin, elements);
+    case DataType::u32: return fill_integer<std::uint32_t>(shape, seed, input, origin, elements);
+    case DataType::i64: return fill_integer<std::int64_t>(shape, seed, input, origin, elements);
+    case DataType::u64: return fill_integer<std::uint64_t>(shape, seed, input, origin, elements);
     default:
-      for (std::uint64_t i = 0; i < elements; ++i) store_real(shape.type, input, i, real_value(shape, seed, shape.rank, i));
+      for (std::uint64_t i = 0; i < elements; ++i) store_real(shape.type, input, i, real_value(shape, seed, shape.rank, origin + i));
   }
 }
 
-/// Is element `index` of the output what ranks' elements `origin` make?
+/// Is element `index` of the output what the ranks' elements `origin` make?
 bool right(const Shape& shape, std::uint64_t seed, const void* output, std::uint64_t index, std::uint64_t origin) {
   if (is_floating(shape.type)) {
     const Reference reference = reduce_real(shape, seed, origin);
@@ -183,14 +187,14 @@ bool right(const Shape& shape, std::uint64_t seed, const void* output, std::uint
   }
 }
 
-/// How many elements of a block differ from what rank `from` gave at `origin`.
-std::uint64_t wrong_copies(const Shape& shape, std::uint64_t seed, const void* block, std::uint32_t from, std::uint64_t count) {
+/// How many elements of a block differ from what rank `from` has from its element `origin` on.
+std::uint64_t wrong_copies(const Shape& shape, std::uint64_t seed, const void* block, std::uint32_t from, std::uint64_t count, std::uint64_t origin = 0) {
   if (count == 0) return 0;
   Shape source = shape;
   source.rank = from;
   source.op = ReduceOp::sum;
   std::vector<char> expected(count * rondo::size_of(shape.type));
-  fill_rank(source, seed, expected.data(), count);
+  fill_rank(source, seed, expected.data(), origin, count);
   const std::size_t size = rondo::size_of(shape.type);
   if (std::memcmp(expected.data(), block, expected.size()) == 0) return 0;
   std::uint64_t wrong = 0;
@@ -207,7 +211,7 @@ double factor_of(const Shape& shape, std::uint32_t rank) {
 }
 
 void fill_input(const Shape& shape, std::uint64_t seed, void* input) {
-  fill_rank(shape, seed, input, shape.count * rondo::block_counts(shape.collective, shape.ranks).input);
+  fill_rank(shape, seed, input, 0, shape.count * rondo::block_counts(shape.collective, shape.ranks).input);
 }
 
 std::uint64_t count_wrong(const Shape& shape, std::uint64_t seed, const void* output) {
@@ -216,14 +220,24 @@ std::uint64_t count_wrong(const Shape& shape, std::uint64_t seed, const void* ou
   switch (shape.collective) {
     case Collective::broadcast: return wrong_copies(shape, seed, output, shape.root, shape.count);
     case Collective::send_recv: return wrong_copies(shape, seed, output, (shape.rank + shape.ranks - 1) % shape.ranks, shape.count);
+    case Collective::gather:
+      if (shape.rank != shape.root) return 0;
+      [[fallthrough]];
     case Collective::all_gather:
       for (std::uint32_t from = 0; from < shape.ranks; ++from)
         wrong += wrong_copies(shape, seed, static_cast<const char*>(output) + from * shape.count * rondo::size_of(shape.type), from, shape.count);
       return wrong;
+    case Collective::all_to_all:
+      for (std::uint32_t from = 0; from < shape.ranks; ++from)
+        wrong += wrong_copies(shape, seed, static_cast<const char*>(output) + from * shape.count * rondo::size_of(shape.type), from, shape.count,
+                              shape.rank * shape.count);
+      return wrong;
+    case Collective::scatter: return wrong_copies(shape, seed, output, shape.root, shape.count, shape.rank * shape.count);
     case Collective::reduce:
       if (shape.rank != shape.root) return 0;
       [[fallthrough]];
     case Collective::all_reduce:
+    case Collective::scan:
       for (std::uint64_t i = 0; i < shape.count; ++i) wrong += !right(shape, seed, output, i, i);
       return wrong;
     case Collective::reduce_scatter:

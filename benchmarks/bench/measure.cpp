@@ -68,9 +68,9 @@ class Measurement {
     input_ = output_ = static_cast<char*>(first_.get());
     if (!in_place)
       output_ = static_cast<char*>(second_.get());
-    else if (shape.collective == Collective::all_gather)
+    else if (rondo::input_is_block(shape.collective))
       input_ += shape.rank * block_bytes;
-    else if (shape.collective == Collective::reduce_scatter)
+    else if (rondo::output_is_block(shape.collective))
       output_ += shape.rank * block_bytes;
   }
 
@@ -177,7 +177,7 @@ class Measurement {
   /// One more call on fresh random data, compared with the reference; wrong elements of all ranks.
   Result<std::uint64_t> check() {
     const std::uint64_t seed = 0x5eed + shape_.count;
-    const bool reads = shape_.collective != Collective::broadcast || shape_.rank == shape_.root;
+    const bool reads = shape_.rank == shape_.root || (shape_.collective != Collective::broadcast && shape_.collective != Collective::scatter);
     if (reads) fill_input(shape_, seed, input_);
     if (auto done = call(); !done) return done.error();
     const std::uint64_t own = count_wrong(shape_, seed, output_);
@@ -212,6 +212,9 @@ double bus_factor(Collective collective, std::uint32_t ranks) {
       return 2 * (n - 1) / n;
     case Collective::reduce_scatter:
     case Collective::all_gather:
+    case Collective::all_to_all:
+    case Collective::gather:
+    case Collective::scatter:
       return (n - 1) / n;
     default:
       return 1;

@@ -12,7 +12,7 @@
 
 namespace {
 
-const char* const measured = "all_reduce, reduce, broadcast, reduce_scatter, all_gather, send_recv or barrier";
+const char* const measured = "all_reduce, reduce, broadcast, reduce_scatter, all_gather, all_to_all, gather, scatter, scan, send_recv or barrier";
 
 /// "64", "8K", "1.5M", "2G" (binary), as nccl-tests reads them.
 std::uint64_t parse_size(const std::string& flag, const std::string& text) {
@@ -97,7 +97,7 @@ void refuse_contradictions(const Options& options) {
 
 void understand(const Words& words, Options& options) {
   options.collective = value_or_throw("OP", rondo::parse_collective(words.collective));
-  if (options.collective == rondo::Collective::all_to_all)
+  if (options.collective == rondo::Collective::all_to_all_v)
     throw CLI::ValidationError("OP", "'" + words.collective + "' is not measured yet; accepted: " + measured);
   options.min_bytes = parse_size("--minbytes", words.min);
   options.max_bytes = parse_size("--maxbytes", words.max);
@@ -109,6 +109,8 @@ void understand(const Words& words, Options& options) {
   if (options.min_bytes > options.max_bytes) throw CLI::ValidationError("--minbytes", words.min + " is above -e " + words.max);
   if (!rondo::is_defined(options.op, options.type) && rondo::is_reduction(options.collective))
     throw CLI::ValidationError("--op", words.op + " is not defined on " + words.type + "; accepted: integer types");
+  if (rondo::is_reduction(options.collective) && !rondo::is_defined(options.op, options.collective))
+    throw CLI::ValidationError("--op", words.op + " is not defined for " + words.collective);
   refuse_contradictions(options);
   if (!options.json_file.empty() && !can_be_written(options.json_file))
     throw CLI::ValidationError("--json", "cannot write '" + options.json_file + "'; accepted: a file in a folder that can be written to");

@@ -1,9 +1,12 @@
-// The communicator: a group of ranks that run collectives together. C++ face of the library; rondo.h is the C one.
+/// @defgroup communicator Communicator
+/// A group of ranks that run collectives together: the C++ face of the library. rondo.h is the C one.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,55 +16,85 @@
 #include "rondo/topology.hpp"
 #include "rondo/types.hpp"
 
+/// The C++ interface of Rondo.
 namespace rondo {
+/// @addtogroup communicator
+/// @{
 
 /// The version of the library this program runs with: major·10000 + minor·100 + patch.
 int version();
 
+/// How a communicator is made.
 struct CommunicatorOptions {
   std::chrono::nanoseconds timeout = std::chrono::minutes(30);           ///< deadline of each operation
   std::chrono::nanoseconds bootstrap_timeout = std::chrono::minutes(5);  ///< deadline of creation
   std::string algorithm;  ///< force this algorithm wherever it can serve; empty: the cost model chooses
   std::string transport;  ///< "shm" or "ucx"; empty: the first that can serve all pairs
+  /// Reductions whose bits depend on the inputs and the number of ranks alone: not on the message's size, its pieces, the algorithm, the
+  /// transport or timing. Algorithms that can't are left out; calls that none can serve are unsupported (docs/design/0009-strict.md).
+  bool strict = false;
 };
 
+/// The color of ranks that get no communicator from split().
+inline constexpr std::int32_t no_color = -1;
+
 /// One collective call. Buffers belong to the caller and must stay valid and untouched until the call (or its Work) ends.
-/// `count` is elements per block: what NCCL calls count, sendcount (all_gather) or recvcount (reduce_scatter).
+/// `count` is elements per block: what NCCL calls count, sendcount (all_gather, gather) or recvcount (reduce_scatter, scatter);
+/// all_to_all sends and receives so many to and from each rank. A rank without a part in it may leave input (broadcast, scatter:
+/// all but the root) or output (reduce, gather: all but the root) null.
 struct Call {
-  Collective collective = Collective::all_reduce;
-  const void* input = nullptr;
-  void* output = nullptr;
-  std::uint64_t count = 0;
-  DataType type = DataType::f32;
-  ReduceOp op = ReduceOp::sum;
-  std::uint32_t root = 0;   ///< broadcast, reduce: the root; send_recv: unused
+  Collective collective = Collective::all_reduce;  ///< what to do
+  const void* input = nullptr;                     ///< this rank's contribution; not written, unless the call is in place
+  void* output = nullptr;                          ///< gets the result
+  std::uint64_t count = 0;                         ///< elements of a block
+  DataType type = DataType::f32;                   ///< of the elements
+  ReduceOp op = ReduceOp::sum;                     ///< of the collectives that reduce
+  std::uint32_t root = 0;   ///< broadcast, reduce, gather, scatter: the root
   double scale = 1;         ///< premul_sum: this rank's factor (integers use its truncation)
+};
+
+/// Blocks of different lengths in one buffer: block r, for rank r or from it, is counts[r] elements from element offsets[r] on.
+/// Without offsets they lie one behind the other. The numbers are copied when a call begins.
+struct Blocks {
+  std::span<const std::uint64_t> counts;        ///< elements, by rank
+  std::span<const std::uint64_t> offsets = {};  ///< in elements, by rank; empty: none
 };
 
 class Work;
 
 /// One rank of a group. Movable; destroying it leaves the group (peers that still call it get peer_failed).
 /// Threads: one communicator may be used by several threads, one call at a time each; calls on one communicator must come
-/// in the same order on all ranks. Different communicators are independent. abort() may come from any thread.
+/// in the same order on all ranks. Different communicators are independent, each with an order of its own; but a thread that waits in one can't
+/// call another, so whoever uses several from one thread must do so in the same order on all ranks (or start the calls, which wait for nobody).
+/// A wait that lasts longer than 5 s says where the others are. abort() may come from any thread.
 class Communicator {
  public:
-  /// `n` ranks in this process, for n threads: element r is rank r's. Blocks for some milliseconds.
+  /// `n` ranks in this process, for n threads: element r is rank r's. Takes some milliseconds.
   static Result<std::vector<Communicator>> in_process(std::uint32_t n, const CommunicatorOptions& options = {});
 
   /// This process's rank of the job that the environment describes, as torchrun sets it: RANK, WORLD_SIZE, MASTER_PORT,
-  /// TORCHELASTIC_RUN_ID, TORCHELASTIC_RESTART_COUNT. Blocks until all ranks are there or bootstrap_timeout.
+  /// TORCHELASTIC_RUN_ID, TORCHELASTIC_RESTART_COUNT. Waits until all ranks are there or for bootstrap_timeout.
   /// Errors: invalid_argument names the variable; peer_failed; deadline_exceeded names the ranks that are missing.
   static Result<Communicator> from_environment(const CommunicatorOptions& options = {});
 
   /// A rank of a local job named `job` (any text shared by its `size` processes on this machine).
   static Result<Communicator> local(std::uint32_t rank, std::uint32_t size, const std::string& job, const CommunicatorOptions& options = {});
 
-  Communicator(Communicator&&) noexcept;
-  Communicator& operator=(Communicator&&) noexcept;
+  Communicator(Communicator&&) noexcept;             ///< the one moved from may only be assigned to or destroyed
+  Communicator& operator=(Communicator&&) noexcept;  ///< likewise; leaves the group that this one was in
   ~Communicator();
 
-  std::uint32_t rank() const;
-  std::uint32_t size() const;
+  /// A collective call: the ranks that give the same `color` (0 and above) get a communicator of their own, in the order of `key`, then of
+  /// their ranks here; those with no_color get none. It uses the memory that this one has mapped, has an order of calls and an
+  /// end of its own, and may outlive this one. Options are this one's. Blocks as a call does.
+  /// Errors: as run(); invalid_argument (a negative color, within a group: no rank must go on); out_of_resources and the like
+  /// on all ranks of the color, after which this communicator stays usable.
+  Result<std::optional<Communicator>> split(std::int32_t color, std::int32_t key = 0);
+  /// The same ranks once more: for another thread, or a library that must not mix its calls with the program's.
+  Result<Communicator> duplicate();
+
+  std::uint32_t rank() const;        ///< this rank's number in the group
+  std::uint32_t size() const;        ///< how many ranks the group has
   const Topology& topology() const;  ///< all ranks' machines merged into one graph
 
   /// Runs a call in the calling thread; blocks until its result is there and `input` may change.
@@ -74,24 +107,53 @@ class Communicator {
   /// out_of_resources when this process may not have that thread: then nothing was started, and the communicator stays usable.
   Work start(const Call& call);
 
+  /// Every rank gets the combination of all ranks' inputs, element by element. As run(), with these fields of a Call; so do those below.
   Result<void> all_reduce(const void* input, void* output, std::uint64_t count, DataType type, ReduceOp op = ReduceOp::sum);
+  /// The root gets the combination of all ranks' inputs.
   Result<void> reduce(const void* input, void* output, std::uint64_t count, DataType type, ReduceOp op, std::uint32_t root);
+  /// Every rank gets the root's input.
   Result<void> broadcast(const void* input, void* output, std::uint64_t count, DataType type, std::uint32_t root);
+  /// Rank r gets block r of the combination: writes `count` elements, reads count · size().
   Result<void> reduce_scatter(const void* input, void* output, std::uint64_t count, DataType type, ReduceOp op = ReduceOp::sum);
+  /// Every rank gets the inputs of all ranks, by rank: reads `count` elements, writes count · size().
   Result<void> all_gather(const void* input, void* output, std::uint64_t count, DataType type);
+  /// Block s of rank r's input becomes block r of rank s's output: reads and writes count · size() elements.
+  Result<void> all_to_all(const void* input, void* output, std::uint64_t count, DataType type);
+  /// Each rank names the blocks it sends and those it receives, and knows nothing of the others'. What rank a sends to rank b
+  /// must be as long as what b receives from a, else both get mismatch, with the two lengths. Buffers must not overlap.
+  Result<void> all_to_all_v(const void* input, const Blocks& sent, void* output, const Blocks& received, DataType type);
+  /// Starts an all_to_all_v, as start() does.
+  Work start_all_to_all_v(const void* input, const Blocks& sent, void* output, const Blocks& received, DataType type);
+  /// The root gets the inputs of all ranks, by rank: `count` elements from each.
+  Result<void> gather(const void* input, void* output, std::uint64_t count, DataType type, std::uint32_t root);
+  /// Rank r gets block r, of `count` elements, of the root's input.
+  Result<void> scatter(const void* input, void* output, std::uint64_t count, DataType type, std::uint32_t root);
+  /// Inclusive: rank r gets the combination of the inputs of ranks 0 to r. `op` is any but avg.
+  Result<void> scan(const void* input, void* output, std::uint64_t count, DataType type, ReduceOp op = ReduceOp::sum);
+  /// Waits until all ranks are in it.
   Result<void> barrier();
 
-  /// Point to point. Messages between two ranks keep their order. Outside the collectives' order: a rank may send while
+  /// Sends `count` elements to rank `to`. Messages between two ranks keep their order. Outside the collectives' order: a rank may send while
   /// others are in a collective. Small sends return before the receiver comes; large ones wait for it, over
-  /// a network once they are larger than its buffers.
+  /// a network once they are larger than its buffers. Errors: as run().
   Result<void> send(const void* data, std::uint64_t count, DataType type, std::uint32_t to);
+  /// Receives the next message of rank `from`, which must be as long. Waits until it is there. Errors: as run().
   Result<void> recv(void* data, std::uint64_t count, DataType type, std::uint32_t from);
+  /// Starts a send(), as start() does.
   Work start_send(const void* data, std::uint64_t count, DataType type, std::uint32_t to);
+  /// Starts a recv(), as start() does.
   Work start_recv(void* data, std::uint64_t count, DataType type, std::uint32_t from);
 
-  /// Between the two, calls (start, start_send, start_recv, run, ...) are collected; group_end runs all of them together, so that
-  /// their order within the group can't deadlock, and returns the first error. Belongs to the calling thread.
+  /// Receives from whichever rank sends first, and says which: messages that are there already come first, ranks in turn, each one's in
+  /// their order. Waits until one is there. Errors: as recv(); peer_failed also when a rank died, since it may have been the one, or when
+  /// all others left; unsupported beyond 512 ranks on one machine.
+  Result<std::uint32_t> recv_any(void* data, std::uint64_t count, DataType type);
+  /// Starts a recv_any(), as start() does; Work::source says whose message it was.
+  Work start_recv_any(void* data, std::uint64_t count, DataType type);
+
+  /// From now on this thread's calls (start, start_send, start_recv, run, ...) are collected and return at once.
   void group_begin();
+  /// Runs all calls since group_begin() together, so that their order within the group can't deadlock, and returns the first error.
   Result<void> group_end();
 
   /// From now on calls of plan.header.collective run this plan (all ranks must do the same). It is proved first, unless
@@ -114,13 +176,15 @@ class Communicator {
   std::shared_ptr<Impl> impl_;  // shared with Works in flight, which may outlive the handle
 };
 
-/// A started call. Destroying it does not cancel the call.
+/// A started call. Destroying it does not cancel the call. A default one has ended well.
 class Work {
  public:
   Work() = default;
   /// Whether the call has ended (well or badly). Never blocks.
   bool done() const;
-  /// Blocks until the call has ended, helping it along, and returns its result.
+  /// The rank that a started receive got its message from; nothing before its end, and of other calls. Never blocks.
+  std::optional<std::uint32_t> source() const;
+  /// Waits until the call has ended, helping it along, and returns its result.
   Result<void> wait();
   /// The same for at most `timeout`: deadline_exceeded leaves the call running.
   Result<void> wait_for(std::chrono::nanoseconds timeout);
@@ -132,4 +196,5 @@ class Work {
   std::shared_ptr<State> state_;
 };
 
+/// @}
 }  // namespace rondo

@@ -1,4 +1,5 @@
-// Foreign plan formats in and out.
+/// @defgroup formats Plan formats
+/// Plans from files, in Rondo's form and in others'.
 #pragma once
 
 #include <string>
@@ -7,6 +8,8 @@
 #include "rondo/plan.hpp"
 
 namespace rondo {
+/// @addtogroup formats
+/// @{
 
 /// Reads an MSCCL XML algorithm. Error invalid_plan names element and attribute and what was expected.
 Result<Plan> import_msccl_xml(std::string_view text);
@@ -17,4 +20,5 @@ Result<Plan> import_mscclpp_json(std::string_view text);
 /// Reads a plan file of any known form (Rondo JSON, MSCCL XML, MSCCL++ JSON), told by its content. Errors: io, invalid_plan.
 Result<Plan> load_plan(const std::string& path);
 
+/// @}
 }  // namespace rondo

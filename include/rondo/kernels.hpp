@@ -1,4 +1,5 @@
-// The contract of the arithmetic: combine n sources into m destinations. kernels/cpu implements it for host memory.
+/// @defgroup kernels Kernels
+/// The contract of the arithmetic: combine n sources into m destinations. kernels/cpu implements it for host memory.
 #pragma once
 
 #include <array>
@@ -7,22 +8,26 @@
 #include "rondo/types.hpp"
 
 namespace rondo {
+/// @addtogroup kernels
+/// @{
 
 /// One call of a kernel. Pointers need only element alignment. A destination may be one of the sources exactly, and must
-/// not overlap any otherwise. Sources are combined in their order; every destination gets the same bits.
+/// not overlap any otherwise. Sources are combined along one fixed binary tree over their numbers: n of them are the first m, combined, and
+/// the others, combined, m the largest power of two below n (docs/design/0009-strict.md). Every destination gets the same bits.
 struct KernelCall {
-  const void* const* sources = nullptr;
-  void* const* destinations = nullptr;
+  const void* const* sources = nullptr;  ///< source_count of them, `count` elements each
+  void* const* destinations = nullptr;   ///< destination_count of them, likewise
   std::uint32_t source_count = 0;       ///< ≥ 1
   std::uint32_t destination_count = 0;  ///< ≥ 1
   std::uint64_t count = 0;              ///< elements
-  std::uint64_t scaled_sources = 0;     ///< bit s: source s is multiplied by `scale` first (premul_sum); 64 sources at most then
+  std::uint64_t scaled_sources = 0;     ///< bit s: source s is multiplied by `scale`, the product rounded to the type (premul_sum); 64 sources at most
   std::uint64_t streamed = 0;           ///< bit d: destination d won't be read soon; may be written past the caches
   double scale = 1;                     ///< for floating types
   std::int64_t integer_scale = 1;       ///< for integer types (two's complement, wraps)
   std::uint32_t divisor = 0;            ///< avg: divide the result by this; 0: don't
 };
 
+/// Does a call of one operation on one type.
 using Kernel = void (*)(const KernelCall& call);
 
 /// Kernels by operation and type. 16-bit floating types are widened to f32, combined there, and rounded once (to nearest
@@ -30,14 +35,15 @@ using Kernel = void (*)(const KernelCall& call);
 /// avg and premul_sum share sum's entry semantics; they differ by the call's fields alone, which no other operation takes
 /// (scaling or dividing with one aborts). Every instruction set gives the same bits, but for the sign and payload of NaNs.
 struct KernelTable {
-  std::array<std::array<Kernel, data_type_count>, reduce_op_count> reduce{};
+  std::array<std::array<Kernel, data_type_count>, reduce_op_count> reduce{};  ///< by operation, then type
+  /// The entry for both; null where they are not defined together.
   Kernel get(ReduceOp op, DataType type) const { return reduce[static_cast<std::size_t>(op)][static_cast<std::size_t>(type)]; }
 };
 
 /// The table for this processor, chosen once at run time (Highway). Thread-safe.
 const KernelTable& cpu_kernels();
 
-/// Name of the instruction set chosen, e.g. "AVX3_ZEN4".
+/// Name of the instruction set chosen, such as "AVX3_ZEN4".
 const char* cpu_kernel_target();
 
 /// What stores cost on this kind of processor. Told by its vendor, since nothing else tells; the measurements behind it are
@@ -47,6 +53,7 @@ struct StoreTraits {
   bool memory_beats_shared_cache = false;  ///< what outgrows a core's own caches is better written past the shared one too
   bool lines_beat_short_copies = false;    ///< a few KiB for another core: stores of whole lines in rising order beat memcpy
 };
+/// Those of this processor. Thread-safe.
 StoreTraits cpu_stores();
 
 /// Copies `bytes`; with `streamed` the destination is written past the caches where that pays. Regions don't overlap.
@@ -55,4 +62,5 @@ void cpu_copy(void* destination, const void* source, std::uint64_t bytes, bool s
 /// Copies `bytes` to where another core reads them next. Regions don't overlap.
 void cpu_publish(void* destination, const void* source, std::uint64_t bytes);
 
+/// @}
 }  // namespace rondo

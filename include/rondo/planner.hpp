@@ -1,4 +1,5 @@
-// From a topology and a request to a plan, and why that one.
+/// @defgroup planner Planner
+/// From a topology and a request to a plan, and why that one.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +11,20 @@
 #include "rondo/topology.hpp"
 
 namespace rondo {
+/// @addtogroup planner
+/// @{
 
 /// A collective call as the planner sees it. `count` is elements per block (see block_counts): what NCCL calls count,
 /// sendcount (all_gather) or recvcount (reduce_scatter).
 struct Request {
-  Collective collective = Collective::all_reduce;
-  std::uint32_t ranks = 1;
-  std::uint64_t count = 0;
-  DataType type = DataType::f32;
-  ReduceOp op = ReduceOp::sum;
-  std::uint32_t root = 0;
-  Alias alias = Alias::none;
+  Collective collective = Collective::all_reduce;  ///< what to do
+  std::uint32_t ranks = 1;                         ///< in the group
+  std::uint64_t count = 0;                         ///< elements of a block
+  DataType type = DataType::f32;                   ///< of the elements
+  ReduceOp op = ReduceOp::sum;                     ///< of the collectives that reduce
+  std::uint32_t root = 0;                          ///< where is_rooted(collective)
+  Alias alias = Alias::none;                       ///< how input and output lie to each other
+  bool strict = false;  ///< its bits may depend on nothing but the inputs and the number of ranks (docs/design/0009-strict.md)
 };
 
 /// What the machine gives a plan to run in. All ranks must plan with equal values. The defaults are what a communicator
@@ -31,7 +35,7 @@ struct PlanLimits {
   bool mapped = true;                        ///< ranks can read each other's segments; false: links alone (send/recv)
 };
 
-/// One term of the cost model, with its provenance. Units: ns, and ns per byte. docs/design/0003-cost-model.md.
+/// The figures of the cost model, with their provenance. Units: ns, and ns per byte. docs/design/0003-cost-model.md.
 struct CostModel {
   double latency_ns = 0;        ///< a flag written by one rank until another sees it
   double line_ns = 0;           ///< an inlined cache line more
@@ -45,6 +49,7 @@ struct CostModel {
   double memory_ns_per_byte = 0;///< extra cost of a byte beyond it
   std::vector<std::string> sources;  ///< where each figure comes from
 };
+/// The figures for `ranks` ranks on this machine.
 CostModel cost_model(const Topology& topology, std::uint32_t ranks);
 
 /// Puts `latency_ns`, which comes from `source`, and what follows from it in the place of the figures that were there.
@@ -63,4 +68,5 @@ Result<Plan> make_plan(const Topology& topology, const CostModel& cost, const Pl
 /// Names of all algorithms, for help texts.
 std::vector<std::string_view> algorithm_names();
 
+/// @}
 }  // namespace rondo

@@ -6,11 +6,14 @@
 #include "rondo/planner.hpp"
 
 namespace rondo {
+/// @addtogroup planner
+/// @{
 
 /// What a communicator adds to the machine and the call.
 struct PlanningOptions {
   std::string algorithm;  ///< forced wherever it can serve; empty: the cost model chooses
-  PlanLimits limits;
+  bool strict = false;    ///< reductions by plans whose bits depend on the inputs and the number of ranks alone
+  PlanLimits limits;      ///< what a plan gets to run in
 };
 
 /// Those of a process's first communicator over shared memory, by RONDO_ALGORITHM and RONDO_STAGING_BYTES.
@@ -21,4 +24,5 @@ Result<PlanningOptions> planning_options();
 /// The plan that a communicator with these options would run. Pure, as make_plan; errors as make_plan.
 Result<Plan> plan_call(const Topology& topology, const CostModel& cost, const PlanningOptions& options, const Request& request);
 
+/// @}
 }  // namespace rondo

@@ -1,105 +1,356 @@
-/* The C interface of Rondo. Same calls and contracts as rondo/communicator.hpp.
- *
- * Every function returns a rondo_status; rondo_last_error() has the calling thread's last failure in words. Handles belong to the
- * caller and are released with their _destroy function. Buffers stay the caller's and must not be touched until the call (or its
- * work) has ended. Unless said otherwise a communicator is used by one thread at a time; rondo_abort may come from any thread. */
+/** @file
+ * The C interface of Rondo: the calls and contracts of rondo/communicator.hpp. */
 #ifndef RONDO_RONDO_H
 #define RONDO_RONDO_H
 
 #include <stddef.h>
 #include <stdint.h>
 
+/** @cond */
+/* An enumerator may be any number in C, and so it must be in C++: one without meaning is refused, not undefined behaviour. */
 #ifdef __cplusplus
+#define RONDO_ENUM : int
 extern "C" {
+#else
+#define RONDO_ENUM
 #endif
+/** @endcond */
 
-#define RONDO_VERSION_MAJOR 0
-#define RONDO_VERSION_MINOR 1
-#define RONDO_VERSION_PATCH 0
+/** @defgroup c_interface C interface
+ * The calls and contracts of rondo::Communicator and rondo::Work, for C and for bindings of other languages.
+ *
+ * Functions return a rondo_status; rondo_last_error() has the calling thread's last failure in words. Arguments without sense (NULL,
+ * numbers that no enumeration has, ranks that aren't there) give RONDO_INVALID_ARGUMENT and harm nothing. Results are written on
+ * success alone. Handles and texts belong to the caller, who releases them with their _destroy function; NULL is fine there. Buffers
+ * stay the caller's and must not be touched until the call (or its work) has ended.
+ *
+ * Threads: as rondo::Communicator says. rondo_abort() may come from any thread. */
+/** @{ */
 
-typedef struct rondo_communicator rondo_communicator;
-typedef struct rondo_work rondo_work;
+/** @name Versions and failures */
+/** @{ */
+#define RONDO_VERSION_MAJOR 0 /**< of this header; another one may be incompatible */
+#define RONDO_VERSION_MINOR 1 /**< of this header; while the major one is 0 another one may be incompatible */
+#define RONDO_VERSION_PATCH 0 /**< of this header */
 
-typedef enum {
+/** What came of a call. The names are those of rondo::Errc. */
+typedef enum RONDO_ENUM {
   RONDO_SUCCESS = 0,
-  RONDO_INVALID_ARGUMENT = 1,   /* the caller's input; the communicator stays usable */
-  RONDO_UNSUPPORTED = 2,
-  RONDO_INVALID_PLAN = 3,
-  RONDO_MISMATCH = 4,           /* ranks disagree about the call; the communicator is broken from here on */
-  RONDO_PEER_FAILED = 5,
-  RONDO_DEADLINE_EXCEEDED = 6,
-  RONDO_ABORTED = 7,
-  RONDO_OUT_OF_RESOURCES = 8,
-  RONDO_IO = 9
+  RONDO_INVALID_ARGUMENT = 1,   /**< the caller's input; the communicator stays usable */
+  RONDO_UNSUPPORTED = 2,        /**< makes sense, but can't be served here; the communicator stays usable */
+  RONDO_INVALID_PLAN = 3,       /**< a plan is malformed or was proved wrong; the communicator stays usable */
+  RONDO_MISMATCH = 4,           /**< ranks disagree about the call; the communicator is broken from here on */
+  RONDO_PEER_FAILED = 5,        /**< a rank died, left or failed; likewise */
+  RONDO_DEADLINE_EXCEEDED = 6,  /**< a wait outlasted its deadline; likewise, but for rondo_work_wait_for() */
+  RONDO_ABORTED = 7,            /**< rondo_abort(), here or on another rank; likewise */
+  RONDO_OUT_OF_RESOURCES = 8,   /**< memory, threads, descriptors or another limit, which the text names */
+  RONDO_IO = 9                  /**< a file or a socket failed */
 } rondo_status;
 
-typedef enum { RONDO_I8, RONDO_U8, RONDO_I32, RONDO_U32, RONDO_I64, RONDO_U64, RONDO_F16, RONDO_BF16, RONDO_F32, RONDO_F64 } rondo_type;
-
-typedef enum { RONDO_SUM, RONDO_PROD, RONDO_MIN, RONDO_MAX, RONDO_AVG, RONDO_PREMUL_SUM, RONDO_BAND, RONDO_BOR, RONDO_BXOR } rondo_op;
-
-/* The version of the library that runs: major * 10000 + minor * 100 + patch. */
+/** The version of the library that runs: major * 10000 + minor * 100 + patch. */
 int rondo_version(void);
 
-/* The calling thread's last failure, one line; "" before any. Valid until the thread's next failing call. Never NULL. */
+/** The calling thread's last failure, one line; "" before any. Never NULL; valid until the thread's next failing call. */
 const char* rondo_last_error(void);
 
-/* The name of a status, e.g. "mismatch". Never NULL. */
+/** The name of a status: "success", "mismatch", ...; "unknown" of other numbers. Never NULL. */
 const char* rondo_status_name(rondo_status status);
 
-/* This process's rank of the job that the environment describes, as torchrun sets it (RANK, WORLD_SIZE, MASTER_PORT, ...).
- * timeout_seconds: deadline of each operation, 0 for the default. Blocks until all ranks are there. */
+/** Releases a text that a function of this interface has made. */
+void rondo_text_destroy(char* text);
+/** @} */
+
+/** @name Types of elements and reductions */
+/** @{ */
+
+/** Element types: integers and floating types of so many bits; RONDO_BF16 is bfloat16. 16-bit floating types accumulate in 32 bits. */
+typedef enum RONDO_ENUM { RONDO_I8, RONDO_U8, RONDO_I32, RONDO_U32, RONDO_I64, RONDO_U64, RONDO_F16, RONDO_BF16, RONDO_F32, RONDO_F64 } rondo_type;
+
+/** Reductions. RONDO_AVG is the sum divided by the number of ranks (integers truncate towards zero); RONDO_PREMUL_SUM multiplies each
+ * rank's input by that rank's factor first (see rondo_call). Those of bits (RONDO_BAND, ...) take integers alone. */
+typedef enum RONDO_ENUM { RONDO_SUM, RONDO_PROD, RONDO_MIN, RONDO_MAX, RONDO_AVG, RONDO_PREMUL_SUM, RONDO_BAND, RONDO_BOR, RONDO_BXOR } rondo_op;
+
+/** What a rondo_call does. */
+typedef enum RONDO_ENUM {
+  RONDO_ALL_REDUCE,
+  RONDO_REDUCE,
+  RONDO_BROADCAST,
+  RONDO_REDUCE_SCATTER,
+  RONDO_ALL_GATHER,
+  RONDO_ALL_TO_ALL,
+  RONDO_ALL_TO_ALL_V, /**< for rondo_plan_for() alone: a rondo_call has no blocks */
+  RONDO_GATHER,
+  RONDO_SCATTER,
+  RONDO_SCAN,
+  RONDO_BARRIER
+} rondo_collective;
+/** @} */
+
+/** @name Handles */
+/** @{ */
+typedef struct rondo_communicator rondo_communicator; /**< one rank of a group */
+typedef struct rondo_work rondo_work;                 /**< a started call */
+/** @} */
+
+/** @name Communicators */
+/** @{ */
+
+/* Structs that callers fill in begin with their size, so that programs of one version run with libraries of another. NCCL's ncclConfig_t
+ * and Linux's clone3 grow so. UCC's mask of the fields that are set says no more where zero is a default, and an object with a
+ * function for each field is as many functions for one struct. Fields fill their struct up to its end: in a gap there, which programs
+ * leave as it is, no later field could tell whether it was set. */
+
+/** How a communicator is made. Zero or NULL is each field's default: `rondo_options options = {.size = sizeof options};`.
+ *
+ * Later versions add fields at the end alone, whose zero means what was before. A field that the program sets and the library doesn't
+ * know gives RONDO_UNSUPPORTED. */
+typedef struct {
+  size_t size;                       /**< sizeof(rondo_options) */
+  double timeout_seconds;            /**< deadline of each operation; 0: RONDO_TIMEOUT of the environment, or 30 minutes; INFINITY: none */
+  double bootstrap_timeout_seconds;  /**< deadline of creation; 0: 5 minutes */
+  const char* algorithm;             /**< forced wherever it can serve; NULL: RONDO_ALGORITHM of the environment, or the cost model chooses */
+  const char* transport;             /**< "shm" or "ucx"; NULL: the first that can serve all pairs */
+  uint64_t strict;                   /**< not 0: reductions whose bits depend on the inputs and the number of ranks alone, as
+                                          rondo::CommunicatorOptions::strict says; 0: RONDO_STRICT of the environment, or not */
+} rondo_options;
+
+/** This process's rank of the job that the environment describes, as torchrun sets it (RANK, WORLD_SIZE, MASTER_PORT, ...).
+ * `timeout_seconds`: deadline of each operation, 0 for the default. Blocks until all ranks are there.
+ * Errors: RONDO_INVALID_ARGUMENT names the variable; RONDO_PEER_FAILED; RONDO_DEADLINE_EXCEEDED names the ranks that are missing. */
 rondo_status rondo_create_from_environment(double timeout_seconds, rondo_communicator** communicator);
 
-/* Rank `rank` of a job of `size` processes on this machine that share the text `job`. Blocks until all ranks are there. */
+/** Rank `rank` of a job of `size` processes on this machine that share the text `job`. Blocks until all ranks are there. Errors: as
+ * rondo_create_from_environment(). */
 rondo_status rondo_create_local(uint32_t rank, uint32_t size, const char* job, double timeout_seconds, rondo_communicator** communicator);
 
-/* `count` ranks in this process, for as many threads: communicators[r] is rank r's. */
+/** `count` ranks in this process, for as many threads: communicators[r] is rank r's. Blocks for some milliseconds. */
 rondo_status rondo_create_in_process(uint32_t count, double timeout_seconds, rondo_communicator** communicators);
 
-/* Leaves the group. Work in flight is drained first. NULL is fine. */
+/** rondo_create_from_environment() with all options; NULL: the defaults. Ranks that give different algorithms, transports or strictness
+ * get RONDO_MISMATCH. */
+rondo_status rondo_create_from_environment_with_options(const rondo_options* options, rondo_communicator** communicator);
+
+/** rondo_create_local() with all options; NULL: the defaults. Errors: as rondo_create_from_environment_with_options(). */
+rondo_status rondo_create_local_with_options(uint32_t rank, uint32_t size, const char* job, const rondo_options* options,
+                                             rondo_communicator** communicator);
+
+/** rondo_create_in_process() with all options; NULL: the defaults. */
+rondo_status rondo_create_in_process_with_options(uint32_t count, const rondo_options* options, rondo_communicator** communicators);
+
+/** The color of ranks that get no communicator from rondo_split(). */
+#define RONDO_NO_COLOR (-1)
+
+/** A collective call on `communicator`: ranks of one color (0 and above) get a communicator of their own, ordered by key, then by
+ * rank; with RONDO_NO_COLOR *child is NULL. The child is released by itself and may outlive its parent. */
+rondo_status rondo_split(rondo_communicator* communicator, int32_t color, int32_t key, rondo_communicator** child);
+
+/** The same ranks once more, with an order of calls of its own. A collective call. */
+rondo_status rondo_duplicate(rondo_communicator* communicator, rondo_communicator** copy);
+
+/** Leaves the group. Work in flight is drained first. */
 void rondo_destroy(rondo_communicator* communicator);
 
+/** This rank's number in the group. */
 rondo_status rondo_rank(const rondo_communicator* communicator, uint32_t* rank);
+
+/** How many ranks the group has. */
 rondo_status rondo_size(const rondo_communicator* communicator, uint32_t* size);
 
-/* Collectives. `count` is elements of a block: reduce_scatter writes count and reads count * size, all_gather the reverse.
- * In place: input == output (all_gather: input is this rank's block of the output; reduce_scatter: output is this rank's block
- * of the input). Each blocks until its result is there. */
-rondo_status rondo_all_reduce(rondo_communicator* communicator, const void* input, void* output, uint64_t count, rondo_type type, rondo_op op);
-rondo_status rondo_reduce(rondo_communicator* communicator, const void* input, void* output, uint64_t count, rondo_type type, rondo_op op, uint32_t root);
-rondo_status rondo_broadcast(rondo_communicator* communicator, const void* input, void* output, uint64_t count, rondo_type type, uint32_t root);
-rondo_status rondo_reduce_scatter(rondo_communicator* communicator, const void* input, void* output, uint64_t count, rondo_type type, rondo_op op);
-rondo_status rondo_all_gather(rondo_communicator* communicator, const void* input, void* output, uint64_t count, rondo_type type);
-rondo_status rondo_barrier(rondo_communicator* communicator);
+/** All ranks' machines merged into one graph, as `rondo topo --format json` writes it. Release with rondo_text_destroy(). */
+rondo_status rondo_topology(const rondo_communicator* communicator, char** json);
 
-/* all_reduce by premul_sum: each rank's input is multiplied by that rank's `factor` first. */
+/** The last operations of this rank, newest last, one line each: sequence number, call, plan, state, time. Release with
+ * rondo_text_destroy(). */
+rondo_status rondo_flight_record(const rondo_communicator* communicator, char** text);
+
+/** Ends every wait of this communicator, on every rank, with RONDO_ABORTED. Any thread; needs no peer. */
+rondo_status rondo_abort(rondo_communicator* communicator);
+/** @} */
+
+/** @name Collectives
+ * All ranks call the same, in the same order. `count` is elements of a block. In place: input == output, or where the two differ in
+ * length the shorter one is this rank's block of the longer one. Each blocks until its result is there.
+ * Errors: RONDO_INVALID_ARGUMENT (this rank's arguments), RONDO_MISMATCH (ranks disagree: names who called what), RONDO_PEER_FAILED
+ * and RONDO_DEADLINE_EXCEEDED (name the rank), RONDO_ABORTED. After any but the first the communicator is broken: every later call
+ * returns the same error; make a new one. */
+/** @{ */
+
+/** Every rank gets the combination of all ranks' inputs, element by element. */
+rondo_status rondo_all_reduce(rondo_communicator* communicator, const void* input, void* output, uint64_t count, rondo_type type, rondo_op op);
+
+/** rondo_all_reduce() by RONDO_PREMUL_SUM: each rank's input is multiplied by that rank's `factor` first. */
 rondo_status rondo_all_reduce_premul(rondo_communicator* communicator, const void* input, void* output, uint64_t count, rondo_type type, double factor);
 
-/* Point to point; messages between two ranks keep their order. */
+/** The root gets the combination of all ranks' inputs; elsewhere output may be NULL. */
+rondo_status rondo_reduce(rondo_communicator* communicator, const void* input, void* output, uint64_t count, rondo_type type, rondo_op op, uint32_t root);
+
+/** Every rank gets the root's input; elsewhere input may be NULL. */
+rondo_status rondo_broadcast(rondo_communicator* communicator, const void* input, void* output, uint64_t count, rondo_type type, uint32_t root);
+
+/** Rank r gets block r of the combination: writes count elements, reads count * size. */
+rondo_status rondo_reduce_scatter(rondo_communicator* communicator, const void* input, void* output, uint64_t count, rondo_type type, rondo_op op);
+
+/** Every rank gets the inputs of all ranks, by rank: reads count elements, writes count * size. */
+rondo_status rondo_all_gather(rondo_communicator* communicator, const void* input, void* output, uint64_t count, rondo_type type);
+
+/** Block s of rank r's input becomes block r of rank s's output: reads and writes count * size elements. */
+rondo_status rondo_all_to_all(rondo_communicator* communicator, const void* input, void* output, uint64_t count, rondo_type type);
+
+/** Blocks of any lengths: rank r is sent sent_counts[r] elements from element sent_offsets[r] of input on, and received_counts[r]
+ * elements from rank r go to element received_offsets[r] of output. Each array has an element for each rank and is copied; NULL
+ * offsets: one block behind the other. What a rank sends must be as long as what the other expects, else both get RONDO_MISMATCH. Not
+ * in place. */
+rondo_status rondo_all_to_all_v(rondo_communicator* communicator, const void* input, const uint64_t* sent_counts, const uint64_t* sent_offsets, void* output,
+                                const uint64_t* received_counts, const uint64_t* received_offsets, rondo_type type);
+
+/** The root gets the inputs of all ranks, by rank: count elements from each; elsewhere output may be NULL. */
+rondo_status rondo_gather(rondo_communicator* communicator, const void* input, void* output, uint64_t count, rondo_type type, uint32_t root);
+
+/** Rank r gets block r, of count elements, of the root's input; elsewhere input may be NULL. */
+rondo_status rondo_scatter(rondo_communicator* communicator, const void* input, void* output, uint64_t count, rondo_type type, uint32_t root);
+
+/** Rank r gets the combination of the inputs of ranks 0 to r. Takes any operation but RONDO_AVG. */
+rondo_status rondo_scan(rondo_communicator* communicator, const void* input, void* output, uint64_t count, rondo_type type, rondo_op op);
+
+/** Waits until all ranks are in it. */
+rondo_status rondo_barrier(rondo_communicator* communicator);
+/** @} */
+
+/** @name Calls as values */
+/** @{ */
+
+/* What a fixed list of arguments can't say, such as a reduction's factor, is said in one struct for every collective, whether it blocks,
+ * is started, or is asked for its plan; UCC's ucc_coll_args_t is one. NCCL makes an operation of each factor, bound to a type and a
+ * communicator, which must be released again. */
+
+/** One collective call, as rondo::Call. Fields that the collective doesn't use may be 0. Grows as rondo_options does. */
+typedef struct {
+  size_t size;                  /**< sizeof(rondo_call) */
+  rondo_collective collective;  /**< what to do */
+  rondo_type type;              /**< of the elements */
+  rondo_op op;                  /**< of reductions */
+  uint32_t root;                /**< of broadcast, reduce, gather, scatter */
+  const void* input;            /**< as the collective's function takes it */
+  void* output;                 /**< as the collective's function takes it */
+  uint64_t count;               /**< elements of a block */
+  double factor;                /**< of RONDO_PREMUL_SUM: multiplies this rank's input (by its truncation, of integers) */
+} rondo_call;
+
+/** Runs a call as its function would. */
+rondo_status rondo_run(rondo_communicator* communicator, const rondo_call* call);
+/** @} */
+
+/** @name Point to point
+ * Messages between two ranks keep their order. They are outside the collectives' order: a rank may send while others are in a
+ * collective. Small sends return before the receiver comes; large ones wait for it. Errors: as those of collectives. */
+/** @{ */
+
+/** Sends `count` elements to rank `to`. Blocks until `data` may change. */
 rondo_status rondo_send(rondo_communicator* communicator, const void* data, uint64_t count, rondo_type type, uint32_t to);
+
+/** Receives the next message of rank `from`, which must be as long. Blocks until it is there. */
 rondo_status rondo_recv(rondo_communicator* communicator, void* data, uint64_t count, rondo_type type, uint32_t from);
 
-/* Starts an all-reduce and returns at once. The work must be waited for (or destroyed, which doesn't cancel it). */
+/** Receives from whichever rank sends first, and says which in *source; see rondo::Communicator::recv_any. Not within a group. */
+rondo_status rondo_recv_any(rondo_communicator* communicator, void* data, uint64_t count, rondo_type type, uint32_t* source);
+/** @} */
+
+/** @name Started calls
+ * Each does what the function of its name without `start` does, but returns at once; a progress thread runs it, or whoever waits for
+ * it. The work tells how it ended, and must be released; that doesn't cancel the call. What is known at once is the function's status,
+ * and then there is no work: an argument without sense, or RONDO_OUT_OF_RESOURCES when this process may not have that thread. What
+ * takes the call's plan to be judged (pointers, an operation that isn't defined on the type) is told by rondo_work_wait(). */
+/** @{ */
+
+/** Starts any collective; `call` is copied, not its buffers. */
+rondo_status rondo_start(rondo_communicator* communicator, const rondo_call* call, rondo_work** work);
+/** Starts a rondo_all_reduce(). */
 rondo_status rondo_start_all_reduce(rondo_communicator* communicator, const void* input, void* output, uint64_t count, rondo_type type, rondo_op op,
                                     rondo_work** work);
-/* Starts a broadcast. */
+/** Starts a rondo_reduce(). */
+rondo_status rondo_start_reduce(rondo_communicator* communicator, const void* input, void* output, uint64_t count, rondo_type type, rondo_op op, uint32_t root,
+                                rondo_work** work);
+/** Starts a rondo_broadcast(). */
 rondo_status rondo_start_broadcast(rondo_communicator* communicator, const void* input, void* output, uint64_t count, rondo_type type, uint32_t root,
                                    rondo_work** work);
-/* 1 when the work has ended, well or badly; never blocks. */
+/** Starts a rondo_reduce_scatter(). */
+rondo_status rondo_start_reduce_scatter(rondo_communicator* communicator, const void* input, void* output, uint64_t count, rondo_type type, rondo_op op,
+                                        rondo_work** work);
+/** Starts a rondo_all_gather(). */
+rondo_status rondo_start_all_gather(rondo_communicator* communicator, const void* input, void* output, uint64_t count, rondo_type type, rondo_work** work);
+/** Starts a rondo_all_to_all(). */
+rondo_status rondo_start_all_to_all(rondo_communicator* communicator, const void* input, void* output, uint64_t count, rondo_type type, rondo_work** work);
+/** Starts a rondo_all_to_all_v(). */
+rondo_status rondo_start_all_to_all_v(rondo_communicator* communicator, const void* input, const uint64_t* sent_counts, const uint64_t* sent_offsets,
+                                      void* output, const uint64_t* received_counts, const uint64_t* received_offsets, rondo_type type,
+                                      rondo_work** work);
+/** Starts a rondo_gather(). */
+rondo_status rondo_start_gather(rondo_communicator* communicator, const void* input, void* output, uint64_t count, rondo_type type, uint32_t root,
+                                rondo_work** work);
+/** Starts a rondo_scatter(). */
+rondo_status rondo_start_scatter(rondo_communicator* communicator, const void* input, void* output, uint64_t count, rondo_type type, uint32_t root,
+                                 rondo_work** work);
+/** Starts a rondo_scan(). */
+rondo_status rondo_start_scan(rondo_communicator* communicator, const void* input, void* output, uint64_t count, rondo_type type, rondo_op op,
+                              rondo_work** work);
+/** Starts a rondo_barrier(). */
+rondo_status rondo_start_barrier(rondo_communicator* communicator, rondo_work** work);
+/** Starts a rondo_send(). */
+rondo_status rondo_start_send(rondo_communicator* communicator, const void* data, uint64_t count, rondo_type type, uint32_t to, rondo_work** work);
+/** Starts a rondo_recv(). */
+rondo_status rondo_start_recv(rondo_communicator* communicator, void* data, uint64_t count, rondo_type type, uint32_t from, rondo_work** work);
+/** Starts a rondo_recv_any(), within a group too; rondo_work_source() says whose message it was. */
+rondo_status rondo_start_recv_any(rondo_communicator* communicator, void* data, uint64_t count, rondo_type type, rondo_work** work);
+
+/** 1 when the work has ended, well or badly, or is NULL; never blocks. */
 int rondo_work_done(const rondo_work* work);
-/* Blocks until the work has ended and returns its status. */
+
+/** Blocks until the work has ended, helping it along, and returns its status. May be called again. */
 rondo_status rondo_work_wait(rondo_work* work);
+
+/** rondo_work_wait() for at most so many seconds (0: one look; INFINITY is fine). RONDO_DEADLINE_EXCEEDED: the call goes on. */
+rondo_status rondo_work_wait_for(rondo_work* work, double seconds);
+
+/** What rondo_work_source() says where there is no rank. */
+#define RONDO_NO_RANK UINT32_MAX
+
+/** The rank that a started receive got its message from; RONDO_NO_RANK before its end, and of other calls. Never blocks. */
+rondo_status rondo_work_source(const rondo_work* work, uint32_t* source);
+
+/** Releases a work. Its call goes on, and its buffers stay in use until it ends. */
 void rondo_work_destroy(rondo_work* work);
+/** @} */
 
-/* Calls between the two are collected and run together at the end, so that their order can't deadlock. */
+/** @name Groups */
+/** @{ */
+
+/** From now on this thread's calls on `communicator` are collected; they return at once. */
 rondo_status rondo_group_begin(rondo_communicator* communicator);
-rondo_status rondo_group_end(rondo_communicator* communicator);
 
-/* Ends every wait of this communicator, on every rank, with RONDO_ABORTED. Any thread. */
-rondo_status rondo_abort(rondo_communicator* communicator);
+/** Runs the calls since rondo_group_begin() together, so that their order can't deadlock, and returns the first error. */
+rondo_status rondo_group_end(rondo_communicator* communicator);
+/** @} */
+
+/** @name Plans */
+/** @{ */
+
+/** The plan that a call would run, with the candidates that lost, in Rondo's JSON form (docs/design/0001-plan-ir.md), which
+ * rondo_use_plan() reads. Buffers of `call` may be NULL. Release with rondo_text_destroy().
+ * Errors: RONDO_INVALID_ARGUMENT; RONDO_UNSUPPORTED (no algorithm can serve the call). */
+rondo_status rondo_plan_for(const rondo_communicator* communicator, const rondo_call* call, char** json);
+
+/** From now on calls of the collective that the file's plan is for run this plan (all ranks must do the same). The file is Rondo JSON,
+ * MSCCL XML or MSCCL++ JSON. It is proved first, unless `unverified` isn't 0.
+ * Errors: RONDO_IO; RONDO_INVALID_PLAN with the first thing that is wrong; RONDO_UNSUPPORTED; RONDO_INVALID_ARGUMENT (a plan for another
+ * number of ranks, or while started calls are under way). */
+rondo_status rondo_use_plan(rondo_communicator* communicator, const char* path, int unverified);
+/** @} */
+
+/** @} */
 
 #ifdef __cplusplus
 }
 #endif
+#undef RONDO_ENUM
 
 #endif

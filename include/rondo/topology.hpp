@@ -1,4 +1,5 @@
-// The machine as a graph: typed nodes, links with bandwidth and latency, and where the ranks sit.
+/// @defgroup topology Topology
+/// The machine as a graph: typed nodes, links with bandwidth and latency, and where the ranks sit.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,10 @@
 #include "rondo/result.hpp"
 
 namespace rondo {
+/// @addtogroup topology
+/// @{
 
+/// What a node of the graph stands for. `cpu` is a hardware thread, `other` what hwloc shows beside these.
 enum class NodeKind : std::uint8_t { machine, package, numa, cache, core, cpu, pci_bridge, gpu, nic, net_switch, other };
 
 /// Where a figure comes from: measured here, read from a file or the operating system, or a default for its class.
@@ -18,14 +22,15 @@ enum class Provenance : std::uint8_t { probed, read, assumed };
 
 /// A number that says where it comes from.
 struct Figure {
-  double value = 0;
-  Provenance provenance = Provenance::assumed;
-  std::string source;  ///< e.g. "hwloc distances NVLinkBandwidth", "default for a shared L3"
+  double value = 0;                             ///< in the unit that the field's name ends with
+  Provenance provenance = Provenance::assumed;  ///< where it comes from
+  std::string source;                           ///< the same in words, such as "hwloc distances NVLinkBandwidth", "default for a shared L3"
 };
 
+/// A part of a machine.
 struct Node {
-  NodeKind kind = NodeKind::other;
-  std::string name;              ///< e.g. "L3#0", "core#1", "eth0"
+  NodeKind kind = NodeKind::other;  ///< what it is
+  std::string name;              ///< such as "L3#0", "core#1", "eth0"
   std::int32_t parent = -1;      ///< index of the containing node; −1 for a machine
   std::uint32_t host = 0;        ///< which machine of the graph
   std::uint64_t bytes = 0;       ///< cache or memory size; 0 where it has none
@@ -35,16 +40,16 @@ struct Node {
 
 /// A link between two nodes, usable in both directions at these figures each.
 struct Link {
-  std::uint32_t from = 0;
-  std::uint32_t to = 0;
+  std::uint32_t from = 0;        ///< index of one node
+  std::uint32_t to = 0;          ///< index of the other
   std::string type;              ///< "memory", "cache", "pci", "nvlink", "network", ...
-  Figure bandwidth_bytes_per_s;
-  Figure latency_ns;
+  Figure bandwidth_bytes_per_s;  ///< in one direction
+  Figure latency_ns;             ///< in one direction
 };
 
 /// Where one rank runs.
 struct RankPlace {
-  std::uint32_t host = 0;
+  std::uint32_t host = 0;            ///< which machine of the graph
   std::int64_t process = 0;          ///< process id on that host
   std::vector<std::uint32_t> cpus;   ///< processors it may run on
   std::int32_t node = -1;            ///< deepest node that contains all of them
@@ -52,17 +57,18 @@ struct RankPlace {
 
 /// What crossing from one rank to another costs, summed (latency) and narrowed (bandwidth) along the path.
 struct PathCost {
-  double latency_ns = 0;
-  double bandwidth_bytes_per_s = 0;
+  double latency_ns = 0;                        ///< of all links on the path
+  double bandwidth_bytes_per_s = 0;             ///< of the narrowest link on the path
   Provenance provenance = Provenance::assumed;  ///< the weakest on the path
 };
 
+/// One or more machines and the ranks on them.
 struct Topology {
   std::vector<Node> nodes;   ///< parents come before children
-  std::vector<Link> links;
-  std::vector<RankPlace> ranks;
+  std::vector<Link> links;   ///< between nodes
+  std::vector<RankPlace> ranks;  ///< by rank; empty: none are placed yet
   double cpu_quota = 0;      ///< processors' worth of time the cgroup grants on host 0; 0 = no limit
-  std::vector<std::string> hosts;
+  std::vector<std::string> hosts;  ///< identities of the machines, as host_identity() tells them
 
   /// Cost between two ranks; ranks on one processor get that processor's own figures.
   PathCost between(std::uint32_t rank_a, std::uint32_t rank_b) const;
@@ -72,11 +78,12 @@ struct Topology {
 };
 
 /// Discovers this machine with hwloc: cores, caches, NUMA nodes, PCI devices, network interfaces, GPUs where hwloc shows
-/// them. Respects cpuset and cgroup quota. Blocks for some milliseconds. Thread-safe.
+/// them. Respects cpuset and cgroup quota. Takes some milliseconds. Thread-safe.
 Result<Topology> discover_topology();
 
-/// Reads hwloc XML text or an hwloc synthetic string ("package:2 l3:2 core:4 pu:1"). Errors name what was expected.
+/// Reads hwloc XML text. Errors name what was expected.
 Result<Topology> read_hwloc_xml(std::string_view text);
+/// Reads an hwloc synthetic string ("package:2 l3:2 core:4 pu:1"). Errors name what was expected.
 Result<Topology> read_synthetic(std::string_view description);
 
 /// FILE or SPEC as `rondo topo --from` takes it: an existing file's path, else a synthetic string.
@@ -99,13 +106,13 @@ Topology merge(const std::vector<Topology>& views);
 /// Identity of this machine for merging: equal on all processes of one booted kernel. Errors: out_of_resources without a descriptor.
 Result<std::string> host_identity();
 
-/// Text forms. `write_topology_json` and `read_topology_json` are inverse to one another.
-std::string print_topology(const Topology& topology);
-std::string write_topology_json(const Topology& topology);
-Result<Topology> read_topology_json(std::string_view text);
-std::string draw_topology_svg(const Topology& topology);
+std::string print_topology(const Topology& topology);        ///< text for a person, a node a line
+std::string write_topology_json(const Topology& topology);   ///< the whole graph, as read_topology_json() reads it
+Result<Topology> read_topology_json(std::string_view text);  ///< the reverse; errors name what was expected
+std::string draw_topology_svg(const Topology& topology);     ///< a picture: boxes in boxes, ranks in theirs
 
-std::string_view to_string(NodeKind kind);
-std::string_view to_string(Provenance provenance);
+std::string_view to_string(NodeKind kind);          ///< "machine", ...
+std::string_view to_string(Provenance provenance);  ///< "probed", ...
 
+/// @}
 }  // namespace rondo

@@ -1,4 +1,5 @@
-// The transport contract: how the ranks of one group reach one another. A transport is a folder under transports/.
+/// @defgroup transport Transports
+/// The transport contract: how the ranks of one group reach one another. A transport is a folder under transports/.
 #pragma once
 
 #include <cstddef>
@@ -9,47 +10,54 @@
 #include "rondo/result.hpp"
 
 namespace rondo {
+/// @addtogroup transport
+/// @{
 
 /// What peers need to reach a rank: bytes, and descriptors where they are on one machine. Whoever is given an address
 /// borrows its descriptors and duplicates those it keeps.
 struct Address {
-  std::vector<std::byte> bytes;
-  std::vector<int> descriptors;
+  std::vector<std::byte> bytes;  ///< in the transport's own form
+  std::vector<int> descriptors;  ///< likewise; none over a network
 };
 
 /// A message in a link's slot. `header` travels with it: the sender's call, so that disagreement is found out.
 struct Message {
-  static constexpr std::size_t header_words = 6;
-  std::uint64_t* header = nullptr;
-  std::byte* payload = nullptr;
-  std::uint64_t bytes = 0;
+  static constexpr std::size_t header_words = 6;  ///< length of a header
+  std::uint64_t* header = nullptr;                ///< header_words of them
+  std::byte* payload = nullptr;                   ///< null: no message
+  std::uint64_t bytes = 0;                        ///< of the payload
 };
 
-/// One rank's end of a transport over a group. Not thread-safe, but for gone().
+/// One rank's end of a transport over a group. Not thread-safe, but for what says so.
 /// Mapped transports give load/store access to peers' segments; message transports give FIFO links.
 class Transport {
  public:
   virtual ~Transport() = default;
-  virtual std::string_view name() const = 0;
+  virtual std::string_view name() const = 0;  ///< as CommunicatorOptions::transport takes it
 
-  /// Set-up, in this order on every rank: own address out, all addresses (by rank) in. Blocks until `deadline_ns` (monotonic).
-  /// connect() is where a pair that can't be served is found out: unsupported, with the reason.
+  /// Set-up's first half: what the peers need to reach this rank.
   virtual Result<Address> address() = 0;
+  /// Set-up's second half: all addresses, by rank. Waits until `deadline_ns` (monotonic). A pair that can't be served is found
+  /// out here: unsupported, with the reason.
   virtual Result<void> connect(const std::vector<Address>& all, std::int64_t deadline_ns) = 0;
 
-  /// Mapped: the segment of rank `rank` (zeroed at the start), and its size. Message transports return null.
+  /// Mapped: the segment of rank `rank` (zeroed at the start). Message transports return null.
   virtual std::byte* segment(std::uint32_t /*rank*/) { return nullptr; }
-  virtual std::uint64_t segment_bytes() const { return 0; }
+  virtual std::uint64_t segment_bytes() const { return 0; }  ///< mapped: the size of each segment; message transports: 0
 
-  /// Mapped: makes [offset, offset + bytes) of the own segment real memory, or says why it can't.
+  /// Mapped: makes [offset, offset + bytes) of the own segment real memory, or says why it can't. Thread-safe.
   virtual Result<void> commit(std::uint64_t /*offset*/, std::uint64_t /*bytes*/) { return {}; }
+  /// Mapped: gives that memory back; committed again it reads as zero. Thread-safe, as commit() is.
+  virtual void give_back(std::uint64_t /*offset*/, std::uint64_t /*bytes*/) {}
 
-  /// Message: a free slot of at least `bytes` towards `peer`, payload null while `depth` messages are under way; post() sends it.
+  /// Message: a free slot of at least `bytes` towards `peer`, payload null while `depth` messages are under way.
   /// A pair is connected once a message has gone each way: so creation sends one. Only from then on its ranks survive one another.
   virtual Message send_slot(std::uint32_t /*peer*/, std::uint32_t /*channel*/, std::uint64_t /*bytes*/) { return {}; }
+  /// Message: sends the slot that send_slot() gave.
   virtual void post(std::uint32_t /*peer*/, std::uint32_t /*channel*/) {}
   /// Message: the oldest message from `peer` not yet released (payload null while none is there).
   virtual Message receive_slot(std::uint32_t /*peer*/, std::uint32_t /*channel*/) { return {}; }
+  /// Message: frees the slot that receive_slot() gave.
   virtual void release(std::uint32_t /*peer*/, std::uint32_t /*channel*/) {}
   /// Message: moves things along. Mapped links need no help.
   virtual void progress() {}
@@ -60,4 +68,5 @@ class Transport {
   virtual bool gone(std::uint32_t rank) const = 0;
 };
 
+/// @}
 }  // namespace rondo

@@ -55,40 +55,75 @@ class FixedSources {
   const Element* sources_[N];
 };
 
+template <class Operation, class Pack, std::size_t U>
+HWY_INLINE Block<Pack, U> combined(const Block<Pack, U>& left, const Block<Pack, U>& right) {
+  Block<Pack, U> result;
+  for (std::size_t u = 0; u < U; ++u) result.packs[u] = Pack::template combine<Operation>(left.packs[u], right.packs[u]);
+  return result;
+}
+
+/// The one tree along which sources are combined (docs/design/0009-strict.md): n of them are the first m and the others, m the largest
+/// power of two below n. Subtrees of 1, 2, 4, ... leaves wait until their neighbour is complete, as digits of a counter do.
+template <class Operation, class Pack, std::size_t U>
+class Tree {
+ public:
+  /// The next leaf. All but the last have equally many sources.
+  HWY_INLINE void add(Block<Pack, U> block) {
+    std::uint32_t level = 0;
+    for (; (leaves_ >> level & 1) != 0; ++level) block = combined<Operation>(subtrees_[level], block);
+    subtrees_[level] = block;
+    ++leaves_;
+  }
+
+  /// All leaves and, behind them, `rest`, which has fewer sources than a leaf.
+  HWY_INLINE Block<Pack, U> with(Block<Pack, U> rest) const {
+    for (std::uint32_t level = 0; leaves_ >> level != 0; ++level)
+      if ((leaves_ >> level & 1) != 0) rest = combined<Operation>(subtrees_[level], rest);
+    return rest;
+  }
+
+  /// All leaves, of which there are some.
+  HWY_INLINE Block<Pack, U> all() const {
+    std::uint32_t level = 0;
+    while ((leaves_ >> level & 1) == 0) ++level;
+    Block<Pack, U> result = subtrees_[level];
+    for (++level; leaves_ >> level != 0; ++level)
+      if ((leaves_ >> level & 1) != 0) result = combined<Operation>(subtrees_[level], result);
+    return result;
+  }
+
+ private:
+  static constexpr std::size_t most_levels = 17;  // plans have at most 65,535 operands on a side
+  Block<Pack, U> subtrees_[most_levels];
+  std::uint32_t leaves_ = 0;
+};
+
 /// Any number of sources.
 template <class Element, class Operation>
 class AnySources {
  public:
   explicit HWY_INLINE AnySources(const KernelCall& call) : sources_(call.sources), count_(call.source_count) {}
 
+  /// For short calls and the ends of long ones: there is one of these for each length of pack, so it has to be short code.
   template <class Pack, std::size_t U>
   HWY_INLINE Block<Pack, U> combine(std::size_t index, std::size_t stride) const {
-    Block<Pack, U> block = first<Pack, U>(index, stride);
-    for (std::uint32_t s = 1; s < count_; ++s) add(block, s, index, stride);
-    return block;
+    if (count_ < 4) return few<Pack, U>(0, index, stride);
+    Tree<Operation, Pack, U> tree;
+    for (std::uint32_t s = 0; s < count_; ++s) tree.add(load<Pack, U>(s, index, stride));
+    return tree.all();
   }
 
-  /// The same, written out four sources at a time: the processor's prefetcher follows a stream by the address of the
-  /// load instruction, and one load that hops between long sources runs at half the speed.
+  /// For the loop of long calls.
   template <class Pack, std::size_t U>
   HWY_INLINE Block<Pack, U> combine_next(std::size_t index, std::size_t stride) const {
-    Block<Pack, U> block = first<Pack, U>(index, stride);
-    std::uint32_t s = 1;
-    for (; s + 4 <= count_; s += 4) {
-      add(block, s, index, stride);
-      add(block, s + 1, index, stride);
-      add(block, s + 2, index, stride);
-      add(block, s + 3, index, stride);
-    }
-    for (; s < count_; ++s) add(block, s, index, stride);
-    return block;
+    return count_ < 8 ? some<Pack, U>(0, index, stride) : many<Pack, U>(index, stride);
   }
 
  private:
   template <class Pack, std::size_t U>
-  HWY_INLINE Block<Pack, U> first(std::size_t index, std::size_t stride) const {
+  HWY_INLINE Block<Pack, U> load(std::uint32_t s, std::size_t index, std::size_t stride) const {
     Block<Pack, U> block;
-    const Element* from = static_cast<const Element*>(sources_[0]) + index;
+    const Element* from = static_cast<const Element*>(sources_[s]) + index;
     for (std::size_t u = 0; u < U; ++u) block.packs[u] = Pack::load(from + u * stride);
     return block;
   }
@@ -98,6 +133,49 @@ class AnySources {
     const Element* from = static_cast<const Element*>(sources_[s]) + index;
     for (std::size_t u = 0; u < U; ++u)
       block.packs[u] = Pack::template combine<Operation>(block.packs[u], Pack::load(from + u * stride));
+  }
+
+  /// One to three sources from `s` on: along the tree, as it happens, if one after another.
+  template <class Pack, std::size_t U>
+  HWY_INLINE Block<Pack, U> few(std::uint32_t s, std::size_t index, std::size_t stride) const {
+    Block<Pack, U> block = load<Pack, U>(s, index, stride);
+    if (s + 1 < count_) add(block, s + 1, index, stride);
+    if (s + 2 < count_) add(block, s + 2, index, stride);
+    return block;
+  }
+
+  template <class Pack, std::size_t U>
+  HWY_INLINE Block<Pack, U> four(std::uint32_t s, std::size_t index, std::size_t stride) const {
+    Block<Pack, U> left = load<Pack, U>(s, index, stride);
+    add(left, s + 1, index, stride);
+    Block<Pack, U> right = load<Pack, U>(s + 2, index, stride);
+    add(right, s + 3, index, stride);
+    return combined<Operation>(left, right);
+  }
+
+  /// Eight sources at a time, each with a load instruction of its own: the processor's prefetcher follows a stream by the
+  /// address of the load instruction, and one load that hops between long sources runs at half the speed.
+  template <class Pack, std::size_t U>
+  HWY_INLINE Block<Pack, U> eight(std::uint32_t s, std::size_t index, std::size_t stride) const {
+    const Block<Pack, U> left = four<Pack, U>(s, index, stride);
+    return combined<Operation>(left, four<Pack, U>(s + 4, index, stride));
+  }
+
+  /// One to seven sources from `s` on.
+  template <class Pack, std::size_t U>
+  HWY_INLINE Block<Pack, U> some(std::uint32_t s, std::size_t index, std::size_t stride) const {
+    if (s + 4 > count_) return few<Pack, U>(s, index, stride);
+    const Block<Pack, U> left = four<Pack, U>(s, index, stride);
+    return s + 4 == count_ ? left : combined<Operation>(left, few<Pack, U>(s + 4, index, stride));
+  }
+
+  template <class Pack, std::size_t U>
+  HWY_INLINE Block<Pack, U> many(std::size_t index, std::size_t stride) const {
+    if (count_ == 8) return eight<Pack, U>(0, index, stride);
+    Tree<Operation, Pack, U> tree;
+    std::uint32_t s = 0;
+    for (; s + 8 <= count_; s += 8) tree.add(eight<Pack, U>(s, index, stride));
+    return s == count_ ? tree.all() : tree.with(some<Pack, U>(s, index, stride));
   }
 
   const void* const* sources_;
@@ -118,11 +196,9 @@ class ScaledSources {
 
   template <class Pack, std::size_t U>
   HWY_INLINE Block<Pack, U> combine(std::size_t index, std::size_t stride) const {
-    Block<Pack, U> block = load<Pack, U>(0, index, stride);
-    for (std::uint32_t s = 1; s < count_; ++s) {
-      const Block<Pack, U> next = load<Pack, U>(s, index, stride);
-      for (std::size_t u = 0; u < U; ++u) block.packs[u] = Pack::template combine<Sum>(block.packs[u], next.packs[u]);
-    }
+    Tree<Sum, Pack, U> tree;
+    for (std::uint32_t s = 0; s < count_; ++s) tree.add(load<Pack, U>(s, index, stride));
+    Block<Pack, U> block = tree.all();
     if (divisor_ != 0)
       for (std::size_t u = 0; u < U; ++u) block.packs[u] = Pack::divide(block.packs[u], divisor_);
     return block;

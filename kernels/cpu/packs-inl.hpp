@@ -81,9 +81,13 @@ struct Half {
     static HWY_INLINE Value combine(Value a, Value b) {
       return {Operation::apply(Tag(), a.first, b.first), Operation::apply(Tag(), a.second, b.second)};
     }
+    /// Rounded to the format: a contribution that is scaled where it is combined has the bits of one that was scaled on its
+    /// way into a slot.
     static HWY_INLINE Value scale(Value value, float factor) {
       const auto by = hn::Set(Tag(), factor);
-      return {hn::Mul(value.first, by), hn::Mul(value.second, by)};
+      HWY_ALIGN Element rounded[L];
+      store({hn::Mul(value.first, by), hn::Mul(value.second, by)}, rounded);
+      return load(rounded);
     }
     static HWY_INLINE Value divide(Value value, std::uint32_t divisor) {
       const auto by = hn::Set(Tag(), static_cast<float>(divisor));

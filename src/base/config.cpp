@@ -22,6 +22,7 @@ const std::vector<Variable>& known_variables() {
        "seconds, a decimal number greater than 0", "1800"},
       {"RONDO_ALGORITHM", "use this algorithm wherever it can serve", "an algorithm's name, see 'rondo plan'",
        "the cost model chooses"},
+      {"RONDO_STRICT", "reductions whose bits depend on the inputs and the number of ranks alone", "0, 1", "0"},
       {"RONDO_STAGING_BYTES", "shared memory that a process may use for staging and control",
        "a size from 64K to 64G, suffixes K, M and G", "8M"},
       {"RANK", "this process's rank in its job", "a whole number below WORLD_SIZE", "none; needed to join a job"},
@@ -103,6 +104,10 @@ Result<Config> parse_config(const Environment& environment) {
     if (!result.timeout) return bad_value("RONDO_TIMEOUT", *text);
   }
   if (const auto text = lookup(environment, "RONDO_ALGORITHM")) result.algorithm = *text;
+  if (const auto text = lookup(environment, "RONDO_STRICT")) {
+    if (*text != "0" && *text != "1") return bad_value("RONDO_STRICT", *text);
+    result.strict = *text == "1";
+  }
   if (const auto text = lookup(environment, "RONDO_STAGING_BYTES")) {
     const auto bytes = parse_size(*text);
     if (!bytes || *bytes < (64u << 10) || *bytes > (64ull << 30)) return bad_value("RONDO_STAGING_BYTES", *text);

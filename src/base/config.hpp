@@ -21,6 +21,7 @@ struct Config {
   LogLevel log = LogLevel::warn;
   std::optional<std::chrono::nanoseconds> timeout;
   std::string algorithm;
+  bool strict = false;                     ///< of communicators whose program doesn't say it
   std::uint64_t staging_bytes = 8u << 20;  ///< all shared memory of this process, control words included
   std::vector<std::string> warnings;       ///< variables that nobody reads, and what may have been meant
 };

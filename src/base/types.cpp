@@ -38,6 +38,10 @@ constexpr std::array collective_names{
     Name<Collective>{Collective::reduce_scatter, "reduce_scatter"},
     Name<Collective>{Collective::all_gather, "all_gather"},
     Name<Collective>{Collective::all_to_all, "all_to_all"},
+    Name<Collective>{Collective::all_to_all_v, "all_to_all_v"},
+    Name<Collective>{Collective::gather, "gather"},
+    Name<Collective>{Collective::scatter, "scatter"},
+    Name<Collective>{Collective::scan, "scan"},
     Name<Collective>{Collective::barrier, "barrier"},
     Name<Collective>{Collective::send_recv, "send_recv"},
 };
@@ -75,11 +79,18 @@ bool is_defined(ReduceOp op, DataType type) {
   return !(bits && floating);
 }
 
+bool is_defined(ReduceOp op, Collective collective) {
+  return is_reduction(collective) && !(collective == Collective::scan && op == ReduceOp::avg);
+}
+
 BlockCounts block_counts(Collective collective, std::uint32_t ranks) {
   switch (collective) {
-    case Collective::reduce_scatter: return {ranks, 1};
-    case Collective::all_gather: return {1, ranks};
-    case Collective::all_to_all: return {ranks, ranks};
+    case Collective::reduce_scatter:
+    case Collective::scatter: return {ranks, 1};
+    case Collective::all_gather:
+    case Collective::gather: return {1, ranks};
+    case Collective::all_to_all:
+    case Collective::all_to_all_v: return {ranks, ranks};
     default: return {1, 1};
   }
 }

@@ -7,9 +7,9 @@
 namespace rondo {
 namespace {
 
-Result<void> prove(const Plan& plan, const char* what) {
-  const Proof proof = verify(plan);
-  if (proof.proved()) return {};
+Result<Proof> prove(const Plan& plan, const char* what) {
+  Proof proof = verify(plan);
+  if (proof.proved()) return proof;
   return Error{Errc::invalid_plan, "plan '" + plan.header.algorithm + "'" + what + " is wrong: " + to_string(proof.violations.front()), 0, "use_plan"};
 }
 
@@ -33,18 +33,29 @@ Result<void> Communicator::Impl::adopt_plan(Channel& channel, const Plan& plan, 
     return Error{Errc::invalid_argument, "plan '" + plan.header.algorithm + "' is for " + std::to_string(plan.header.ranks) + " ranks, the communicator has " +
                                              std::to_string(channel.context.size()), 0, "use_plan"};
   if (auto form = check_form(plan, unverified ? Form::runnable : Form::whole); !form) return form;
-  if (!unverified)
-    if (auto proved = prove(plan, ""); !proved) return proved;
+  if (plan.header.collective == Collective::all_to_all_v && !plan.header.neutral)
+    return Error{Errc::unsupported,
+                 "plan '" + plan.header.algorithm + "' is for all_to_all_v and not made of links: its waits may stand for other pairs' blocks", 0, "use_plan"};
+  if (unverified && parts_.options.strict)
+    return Error{Errc::unsupported, "plan '" + plan.header.algorithm + "' is not verified, and this communicator is strict", 0, "use_plan"};
+  Strictness strictness = Strictness::loose;
+  if (!unverified) {
+    auto proved = prove(plan, "");
+    if (!proved) return proved.error();
+    strictness = proved->strictness;
+    if (parts_.options.strict && strictness == Strictness::loose)
+      return Error{Errc::unsupported, "plan '" + plan.header.algorithm + "' is not strict, as this communicator is: " + proved->departure, 0, "use_plan"};
+  }
   const bool message_links = channel.cache.source().message_links;
   if (message_links)
     if (auto channels = check_channels(plan); !channels) return channels;
   Plan ready = lower(insert_shadows(plan), message_links);
   if (!unverified && !message_links)
-    if (auto proved = prove(ready, ", lowered to mapped links,"); !proved) return proved;
+    if (auto proved = prove(ready, ", lowered to mapped links,"); !proved) return proved.error();
   const TokenGuard guard(token_);
   if (!channel.queue.empty() || channel.sync_waits)  // they run prepared plans, which the new one replaces
     return Error{Errc::invalid_argument, "calls are still under way; wait for them before another plan is used", 0, "use_plan"};
-  channel.cache.use(std::move(ready), std::hash<std::string>{}(write_plan(plan)));
+  channel.cache.use(std::move(ready), std::hash<std::string>{}(write_plan(plan)), strictness);
   return {};
 }
 

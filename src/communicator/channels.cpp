@@ -25,6 +25,7 @@ PlanSource plan_source(const CommunicatorParts& parts, const ContextLayout& layo
   source.rank = rank;
   source.ranks = ranks;
   source.options.algorithm = parts.options.algorithm;
+  source.options.strict = parts.options.strict;
   return source;
 }
 

@@ -1,5 +1,7 @@
 // The arguments of a call, before anything runs. A key is checked once, when its plan is prepared; pointers at every call.
+#include <algorithm>
 #include <string>
+#include <utility>
 
 #include "communicator/impl.hpp"
 
@@ -14,17 +16,71 @@ std::optional<Error> too_many(std::uint64_t count, std::uint32_t blocks, DataTyp
   return wrong("count " + std::to_string(count) + " of " + std::string(to_string(type)) + " is more than 2^62 bytes");
 }
 
+/// One side of an all_to_all_v in bytes.
+Result<std::vector<Block>> lay_out(const Blocks& blocks, const std::string& side, std::uint32_t ranks, DataType type) {
+  const auto amiss = [&](const std::string& what) { return wrong("all_to_all_v, blocks " + side + ": " + what); };
+  if (blocks.counts.size() != ranks) return amiss(std::to_string(blocks.counts.size()) + " counts for " + std::to_string(ranks) + " ranks");
+  if (!blocks.offsets.empty() && blocks.offsets.size() != ranks)
+    return amiss(std::to_string(blocks.offsets.size()) + " offsets for " + std::to_string(ranks) + " ranks; accepted: one for each, or none");
+  const std::uint64_t limit = (std::uint64_t{1} << 62) / size_of(type);
+  std::vector<Block> table(ranks);
+  std::uint64_t next = 0;
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    const std::uint64_t count = blocks.counts[rank];
+    const std::uint64_t offset = blocks.offsets.empty() ? next : blocks.offsets[rank];
+    if (count > limit || offset > limit - count)
+      return amiss("block " + std::to_string(rank) + ", " + std::to_string(count) + " elements at " + std::to_string(offset) + ", ends beyond 2^62 bytes");
+    table[rank] = {offset * size_of(type), count * size_of(type)};
+    next = offset + count;
+  }
+  return table;
+}
+
+/// Two blocks that would be written into one place.
+std::optional<std::string> find_overlap(const std::vector<Block>& blocks) {
+  std::vector<std::uint32_t> order;
+  for (std::uint32_t rank = 0; rank < blocks.size(); ++rank)
+    if (blocks[rank].bytes != 0) order.push_back(rank);
+  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return blocks[a].offset < blocks[b].offset; });
+  for (std::size_t k = 1; k < order.size(); ++k)
+    if (blocks[order[k - 1]].offset + blocks[order[k - 1]].bytes > blocks[order[k]].offset)
+      return "the blocks received from ranks " + std::to_string(order[k - 1]) + " and " + std::to_string(order[k]) + " overlap";
+  return std::nullopt;
+}
+
+/// The memory between the first and the last byte of the blocks.
+struct Extent {
+  std::uintptr_t base = 0;  ///< what the offsets count from
+  std::uintptr_t begin = 0;
+  std::uintptr_t end = 0;
+  bool empty() const { return begin == end; }
+};
+
+Extent extent_of(const void* buffer, const std::vector<Block>& blocks) {
+  Extent extent{reinterpret_cast<std::uintptr_t>(buffer), 0, 0};
+  for (const Block& block : blocks) {
+    if (block.bytes == 0) continue;
+    const std::uintptr_t begin = extent.base + block.offset;
+    extent.begin = extent.empty() ? begin : std::min(extent.begin, begin);
+    extent.end = std::max(extent.end, begin + block.bytes);
+  }
+  return extent;
+}
+
 }  // namespace
 
 std::optional<Error> Communicator::Impl::wrong_key(const PlanKey& key) const {
-  if (static_cast<std::size_t>(key.collective) >= collective_count || key.collective == Collective::all_to_all)
-    return wrong("collective " + std::to_string(static_cast<int>(key.collective)) +
-                 " is not served; accepted: all_reduce, reduce, broadcast, reduce_scatter, all_gather, barrier");
+  if (static_cast<std::size_t>(key.collective) >= collective_count)
+    return wrong("unknown collective " + std::to_string(static_cast<int>(key.collective)));
+  if (key.collective == Collective::all_to_all_v && key.count == no_blocks)
+    return wrong("a Call has no blocks for all_to_all_v; call all_to_all_v(input, sent, output, received, type)");
   if (static_cast<std::size_t>(key.type) >= data_type_count) return wrong("unknown type " + std::to_string(static_cast<int>(key.type)));
   if (static_cast<std::size_t>(key.op) >= reduce_op_count) return wrong("unknown operation " + std::to_string(static_cast<int>(key.op)));
   if (key.root >= size()) return wrong("root " + std::to_string(key.root) + " is not below " + std::to_string(size()) + " ranks");
   if (is_reduction(key.collective) && !is_defined(key.op, key.type))
     return wrong(std::string(to_string(key.op)) + " is not defined on " + std::string(to_string(key.type)) + "; accepted: integer types");
+  if (is_reduction(key.collective) && !is_defined(key.op, key.collective))
+    return wrong(std::string(to_string(key.op)) + " is not defined for " + std::string(to_string(key.collective)));
   const BlockCounts blocks = block_counts(key.collective, size());
   return too_many(key.count, std::max(blocks.input, blocks.output), key.type);
 }
@@ -42,8 +98,42 @@ Error Communicator::Impl::wrong_pointers(const PreparedPlan& prepared, const Bin
   const auto out = reinterpret_cast<std::uintptr_t>(binding.output) + rule.input_shift;
   if (in == out) return wrong("the imported plan is for separate buffers only (inplace=0); this call is in place");
   if (!rule.out_of_place) return wrong("the imported plan is for calls in place only (outofplace=0); this call has separate buffers");
-  return wrong("input and output overlap in a way that is not in place; accepted: separate buffers, or the same memory (all_gather: input is this "
-               "rank's block of the output; reduce_scatter: output is this rank's block of the input)");
+  return wrong("input and output overlap in a way that is not in place; accepted: separate buffers, or the same memory (all_gather, gather: input is "
+               "this rank's block of the output; reduce_scatter, scatter: output is this rank's block of the input)");
+}
+
+/// Signals are counted in 24 bits (0004-slot-protocol.md); of equal blocks compile() sees to that.
+std::optional<Error> Communicator::Impl::too_many_pieces(const Executable& executable, const BlockTable& blocks) {
+  std::uint64_t signals = 1;
+  for (const ExecLane& lane : executable.lanes) signals = std::max<std::uint64_t>(signals, lane.signals);
+  const std::uint64_t most = max_signals / signals - executable.turns - 1;
+  if (pieces_of(blocks, executable.piece_bytes) < most) return std::nullopt;
+  return Error{Errc::unsupported, "all_to_all_v: a block is longer than the " + std::to_string((most - 1) * executable.piece_bytes) +
+                                      " bytes that this many ranks and slots of " + std::to_string(executable.piece_bytes) +
+                                      " bytes serve (RONDO_STAGING_BYTES makes them larger)", 0, "call"};
+}
+
+Result<BlockTable> Communicator::Impl::block_table(const void* input, const Blocks& sent, const void* output, const Blocks& received, DataType type) const {
+  if (static_cast<std::size_t>(type) >= data_type_count) return wrong("unknown type " + std::to_string(static_cast<int>(type)));
+  auto out = lay_out(sent, "sent", size(), type);
+  if (!out) return out.error();
+  auto in = lay_out(received, "received", size(), type);
+  if (!in) return in.error();
+  if (auto overlap = find_overlap(*in)) return wrong("all_to_all_v: " + *overlap);
+  if ((*out)[rank()].bytes != (*in)[rank()].bytes)
+    return wrong("all_to_all_v: rank " + std::to_string(rank()) + " sends " + std::to_string((*out)[rank()].bytes) + " bytes to itself and receives " +
+                 std::to_string((*in)[rank()].bytes));
+  const Extent read = extent_of(input, *out);
+  const Extent written = extent_of(output, *in);
+  for (const auto& [extent, name] : {std::pair{read, "input"}, std::pair{written, "output"}}) {
+    if (extent.empty()) continue;
+    if (extent.base == 0) return wrong(std::string("all_to_all_v: ") + name + " is null, and there are blocks in it");
+    if (extent.base % size_of(type) != 0)
+      return wrong(std::string("all_to_all_v: ") + name + " is not aligned to its elements (" + std::to_string(size_of(type)) + " bytes)");
+  }
+  if (!read.empty() && !written.empty() && read.begin < written.end && written.begin < read.end)
+    return wrong("all_to_all_v: input and output overlap; accepted: separate buffers");
+  return BlockTable{std::move(*out), std::move(*in)};
 }
 
 Result<Task> Communicator::Impl::pair_task(const void* input, void* output, std::uint64_t count, DataType type, std::uint32_t peer) const {

@@ -28,6 +28,7 @@ Result<CommunicatorOptions> with_environment(CommunicatorOptions options) {
   const CommunicatorOptions standard;
   if (set->timeout && options.timeout == standard.timeout) options.timeout = *set->timeout;
   if (options.algorithm.empty()) options.algorithm = set->algorithm;
+  options.strict = options.strict || set->strict;
   if (const std::string choices = choices_for_algorithm(options.algorithm); !choices.empty())
     return Error{Errc::invalid_argument, "unknown algorithm '" + options.algorithm + "'; accepted: " + choices, 0, "communicator"};
   return options;
@@ -63,6 +64,11 @@ Communicator::Impl::~Impl() {
   if (state.load(std::memory_order_relaxed) == static_cast<std::uint64_t>(MemberState::running))
     state.store(static_cast<std::uint64_t>(MemberState::left), std::memory_order_release);
   tell_departure();
+  if (parts_.room.bytes == 0) return;
+  std::vector<StagingShare> shares;
+  shares.push_back(std::move(parts_.share));
+  for (auto& [pair, channel] : pairs_) shares.push_back(std::move(channel->share));
+  parts_.family->leave(parts_.room, parts_.epoch, std::move(parts_.ledger), std::move(shares));
 }
 
 Result<Channel*> Communicator::Impl::pair_channel(std::uint32_t from, std::uint32_t to) {
@@ -73,6 +79,11 @@ Result<Channel*> Communicator::Impl::pair_channel(std::uint32_t from, std::uint3
     fail(channel.error());  // the other side waits for what will not come
     return broken_error();
   }
+  if (from == rank() && to < DestinationLine::most_ranks && parts_.transport->segment_bytes() != 0) {
+    SharedWord& word = main_->context.destinations(rank()).words[to / 64];
+    // pairs with may_have_sent() of the receiver: the control words are memory by now
+    word.store(word.load(std::memory_order_relaxed) | std::uint64_t{1} << (to % 64), std::memory_order_release);
+  }
   // Entered only when it works: the engine turns every channel in the map.
   return (pairs_[{from, to}] = std::move(*channel)).get();
 }
@@ -80,7 +91,8 @@ Result<Channel*> Communicator::Impl::pair_channel(std::uint32_t from, std::uint3
 Result<void> Communicator::Impl::use_plan(const Plan& plan, bool unverified) { return adopt_plan(*main_, plan, unverified); }
 
 Result<Plan> Communicator::Impl::plan_for(const Call& call) const {
-  const PlanKey key = key_of(call);
+  PlanKey key = key_of(call);
+  if (key.collective == Collective::all_to_all_v) key.count = 0;  // its plan serves blocks of any lengths
   if (auto error = wrong_key(key)) return *error;
   return main_->cache.plan(key);
 }
@@ -154,6 +166,18 @@ Result<Communicator> Communicator::from_environment(const CommunicatorOptions& o
   return local(job->rank, job->size, std::to_string(job->master_port) + "/" + job->run_id + "/" + std::to_string(job->restart_count), options);
 }
 
+Result<std::optional<Communicator>> Communicator::split(std::int32_t color, std::int32_t key) {
+  auto parts = impl_->split(color, key);
+  if (!parts) return parts.error();
+  if (!*parts) return std::optional<Communicator>();
+  return std::optional<Communicator>(Communicator(std::make_shared<Impl>(std::move(**parts))));
+}
+Result<Communicator> Communicator::duplicate() {
+  auto copy = split(0, static_cast<std::int32_t>(rank()));
+  if (!copy) return copy.error();
+  return std::move(**copy);
+}
+
 std::uint32_t Communicator::rank() const { return impl_->rank(); }
 std::uint32_t Communicator::size() const { return impl_->size(); }
 const Topology& Communicator::topology() const { return impl_->topology(); }
@@ -174,6 +198,26 @@ Result<void> Communicator::reduce_scatter(const void* input, void* output, std::
 }
 Result<void> Communicator::all_gather(const void* input, void* output, std::uint64_t count, DataType type) {
   return impl_->run(Call{Collective::all_gather, input, output, count, type});
+}
+Result<void> Communicator::all_to_all(const void* input, void* output, std::uint64_t count, DataType type) {
+  return impl_->run(Call{Collective::all_to_all, input, output, count, type});
+}
+Result<void> Communicator::all_to_all_v(const void* input, const Blocks& sent, void* output, const Blocks& received, DataType type) {
+  auto table = impl_->block_table(input, sent, output, received, type);
+  return table ? impl_->run_blocks(input, output, type, std::move(*table)) : table.error();
+}
+Work Communicator::start_all_to_all_v(const void* input, const Blocks& sent, void* output, const Blocks& received, DataType type) {
+  auto table = impl_->block_table(input, sent, output, received, type);
+  return table ? impl_->start_blocks(input, output, type, std::move(*table)) : impl_->failed_work(table.error());
+}
+Result<void> Communicator::gather(const void* input, void* output, std::uint64_t count, DataType type, std::uint32_t root) {
+  return impl_->run(Call{Collective::gather, input, output, count, type, ReduceOp::sum, root});
+}
+Result<void> Communicator::scatter(const void* input, void* output, std::uint64_t count, DataType type, std::uint32_t root) {
+  return impl_->run(Call{Collective::scatter, input, output, count, type, ReduceOp::sum, root});
+}
+Result<void> Communicator::scan(const void* input, void* output, std::uint64_t count, DataType type, ReduceOp op) {
+  return impl_->run(Call{Collective::scan, input, output, count, type, op});
 }
 Result<void> Communicator::barrier() { return impl_->run(Call{Collective::barrier}); }
 
@@ -196,6 +240,9 @@ Work Communicator::start_recv(void* data, std::uint64_t count, DataType type, st
   return task ? impl_->start_pair(*task, from, rank()) : impl_->failed_work(task.error());
 }
 
+Result<std::uint32_t> Communicator::recv_any(void* data, std::uint64_t count, DataType type) { return impl_->run_any(data, count, type); }
+Work Communicator::start_recv_any(void* data, std::uint64_t count, DataType type) { return impl_->start_any(data, count, type); }
+
 void Communicator::group_begin() { impl_->group_begin(); }
 Result<void> Communicator::group_end() { return impl_->group_end(); }
 Result<void> Communicator::use_plan(const Plan& plan, bool unverified) { return impl_->use_plan(plan, unverified); }
@@ -208,6 +255,11 @@ bool Work::done() const {
   for (const auto& operation : state_->operations)
     if (!operation->done.load(std::memory_order_acquire)) return false;
   return true;
+}
+
+std::optional<std::uint32_t> Work::source() const {
+  if (state_ == nullptr || state_->operations.empty() || !done()) return std::nullopt;
+  return state_->operations.front()->source;
 }
 
 Result<void> Work::wait() {

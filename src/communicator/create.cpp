@@ -29,6 +29,9 @@ Result<std::vector<RankInfo>> introduce(Bootstrap& bootstrap, const RankInfo& ow
     if (info->algorithm != own.algorithm || info->transport != own.transport)
       return Error{Errc::mismatch, "rank " + std::to_string(rank) + " was given algorithm '" + info->algorithm + "' and transport '" + info->transport +
                                        "', rank " + std::to_string(own.rank) + " '" + own.algorithm + "' and '" + own.transport + "'", 0, "bootstrap"};
+    if (info->strict != own.strict)
+      return Error{Errc::mismatch, "strict is asked for by rank " + std::to_string(info->strict ? rank : own.rank) + " and not by rank " +
+                                       std::to_string(info->strict ? own.rank : rank), 0, "bootstrap"};
     if (info->share_bytes < least_share())
       return Error{Errc::invalid_argument, "rank " + std::to_string(rank) + " has " + std::to_string(info->share_bytes) + " bytes of shared memory, at least " +
                                                std::to_string(least_share()) + " are needed", 0, "bootstrap"};
@@ -95,6 +98,7 @@ Result<CommunicatorParts> join(Bootstrap& bootstrap, std::uint32_t rank, std::ui
   own.process = getpid();
   own.share_bytes = share->bytes();
   own.algorithm = options.algorithm;
+  own.strict = options.strict;
   own.transport = options.transport;
   view.ranks = {place_of_this_thread(view)};
   own.topology = std::move(view);
@@ -119,11 +123,15 @@ Result<CommunicatorParts> join(Bootstrap& bootstrap, std::uint32_t rank, std::ui
   parts.share = std::move(*share);
   parts.layout = main_layout(common_share);
   parts.pair_layout = pair_layout(common_share, size);
-  const std::uint64_t segment_bytes = parts.layout.total_bytes() + std::uint64_t{2} * size * parts.pair_layout.total_bytes() + last_words_bytes;
+  const std::uint64_t own_bytes = segment_bytes(common_share, size);
 
-  auto transport = choose_transport(options.transport, *infos, TransportRequest{rank, size, segment_bytes});
+  auto transport = choose_transport(options.transport, *infos, TransportRequest{rank, size, own_bytes + room_for_children});
   if (!transport) return transport.error();
-  parts.transport = std::move(*transport);
+  // The last words stay behind all else.
+  parts.family = std::make_shared<Family>(std::move(*transport), rank, own_bytes - last_words_bytes, room_for_children);
+  parts.transport = std::shared_ptr<Transport>(parts.family, &parts.family->transport());
+  for (std::uint32_t peer = 0; peer < size; ++peer) parts.family_ranks.push_back(peer);
+  parts.ranks_here = ranks_here;
   if (parts.transport->segment_bytes() == 0) parts.share.shrink(0);  // over links staging is private memory
   auto address = parts.transport->address();
   // A rank that can't take part says so by an empty address, so that the others learn it now and not at their deadline.

@@ -61,6 +61,14 @@ Error Communicator::Impl::disagreement(std::uint64_t call, const CallIdentity& o
 
 /// A flag with another history: the records say who called what, unless the disagreement is older than they are.
 Error Communicator::Impl::explain_mismatch(const Channel& channel, const Operation& operation) const {
+  if (operation.run.block_disagrees()) {
+    const std::uint32_t sender = operation.run.disagreeing_rank();
+    return Error{Errc::mismatch,
+                 "ranks disagree in call #" + std::to_string(operation.run.call()) + ", " + describe(operation.prepared->identity) + ": rank " +
+                     std::to_string(channel.context.member(sender)) + " sends " + std::to_string(operation.run.sent_bytes()) + " bytes to rank " +
+                     std::to_string(rank()) + ", which expects " + std::to_string(operation.task.binding.blocks->received[sender].bytes),
+                 0, "rank " + std::to_string(rank())};
+  }
   if (auto found = parts_.status_links ? find_message_mismatch(channel, operation) : find_mismatch(channel)) return *found;
   return Error{Errc::mismatch,
                "ranks disagree: rank " + std::to_string(rank()) + " is in call #" + std::to_string(operation.run.call()) + ", " +
@@ -85,14 +93,13 @@ std::optional<Error> Communicator::Impl::find_lost_peer(const Channel& channel, 
     const bool lost = state != MemberState::running || gone;
     // whoever has finished this call did its part of it; if somebody else doesn't, that one is found here too
     if (!lost || (finished && state != MemberState::aborted)) continue;
-    return blame(peer, state, operation);
+    return blame(peer, state, describe(operation.prepared->identity) + " (#" + std::to_string(operation.run.call()) + ")");
   }
   return std::nullopt;
 }
 
-/// The error because of a lost `peer`, and whose abort() this rank passes on.
-Error Communicator::Impl::blame(std::uint32_t peer, MemberState state, const Operation& operation) {
-  const std::string call = describe(operation.prepared->identity) + " (#" + std::to_string(operation.run.call()) + ")";
+/// The error of `call` because of a lost `peer`, and whose abort() this rank passes on.
+Error Communicator::Impl::blame(std::uint32_t peer, MemberState state, const std::string& call) {
   const std::string where = "rank " + std::to_string(rank());
   switch (state) {
     case MemberState::aborted: {
@@ -114,6 +121,24 @@ std::string Communicator::Impl::who(std::uint32_t peer) const {
   return "rank " + std::to_string(peer) + " (" + parts_.peers[peer] + ")";
 }
 
+/// Says to the ranks that this one was split from that it waits in this communicator, or no longer does. A hint: of several
+/// threads the last one counts.
+void Communicator::Impl::note_waiting(bool waits) const {
+  if (parts_.transport->segment_bytes() == 0) return;
+  auto& word = reinterpret_cast<StatusLine*>(parts_.family->transport().segment(parts_.family_ranks[rank()]))->waits_in;
+  if (waits) word.store(parts_.epoch + 1, std::memory_order_relaxed);
+  else if (word.load(std::memory_order_relaxed) == parts_.epoch + 1) word.store(0, std::memory_order_relaxed);
+}
+
+/// Where a peer waits that hasn't entered this communicator's call, if in another communicator.
+std::string Communicator::Impl::elsewhere(std::uint32_t peer) const {
+  const auto* status = reinterpret_cast<const StatusLine*>(parts_.family->transport().segment(parts_.family_ranks[peer]));
+  const std::uint64_t word = status->waits_in.load(std::memory_order_relaxed);
+  if (word == 0 || word == parts_.epoch + 1) return "";
+  return " (it waits in communicator " + std::to_string(word - 1) + " of this family, this one is " + std::to_string(parts_.epoch) +
+         ": do ranks call their communicators in different orders?)";
+}
+
 /// The rank this one waits for, and where that rank is.
 std::string Communicator::Impl::slowest(const Channel& channel, const Operation& operation) const {
   if (parts_.status_links) return slowest_link(channel, operation);
@@ -123,7 +148,7 @@ std::string Communicator::Impl::slowest(const Channel& channel, const Operation&
     if (member == context.rank()) continue;
     const SeenRecord record = read_record(context.record(member, operation.run.call() & 1));
     if (record.sequence == operation.run.call()) continue;
-    text += (text.empty() ? "" : ", ") + who(channel, member);
+    text += (text.empty() ? "" : ", ") + who(channel, member) + elsewhere(context.member(member));
   }
   if (!text.empty()) return text + " has not entered it";
   const ExecStep* step = operation.run.blocked_step();

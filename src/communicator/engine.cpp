@@ -11,7 +11,6 @@ namespace {
 
 constexpr std::size_t most_prepared = 1024;
 constexpr std::uint32_t turns_without_look = 16;
-constexpr std::int64_t check_interval_ns = 50'000;
 constexpr std::int64_t slow_warning_ns = 5'000'000'000;
 
 // The calls a thread has collected since group_begin. A group belongs to a thread, hence thread-local; it holds one communicator's calls.
@@ -25,14 +24,44 @@ constinit thread_local const void* group_owner = nullptr;
 
 Task task_of(const Call& call) { return Task{key_of(call), Binding{call.input, call.output, call.scale}}; }
 
+Task task_of(const void* input, void* output, DataType type, const BlockTable* blocks) {
+  return Task{PlanKey{0, 0, Collective::all_to_all_v, type, ReduceOp::sum}, Binding{input, output, 1, blocks}};
+}
+
+std::shared_ptr<Operation> operation_of(const Task& task) {
+  auto operation = std::make_shared<Operation>();
+  operation->task = task;
+  return operation;
+}
+
+/// An operation that keeps its blocks.
+std::shared_ptr<Operation> operation_of(const void* input, void* output, DataType type, BlockTable blocks) {
+  auto operation = std::make_shared<Operation>();
+  operation->blocks = std::make_unique<const BlockTable>(std::move(blocks));
+  operation->task = task_of(input, output, type, operation->blocks.get());
+  return operation;
+}
+
 }  // namespace
 
 Result<void> Communicator::Impl::run(const Call& call) {
   if (group_owner == this) {
-    group_call(*main_, task_of(call));
+    group_call(*main_, operation_of(task_of(call)));
     return {};
   }
   return run_channel(*main_, task_of(call));
+}
+
+Result<void> Communicator::Impl::run_blocks(const void* input, void* output, DataType type, BlockTable blocks) {
+  if (group_owner == this) {
+    group_call(*main_, operation_of(input, output, type, std::move(blocks)));
+    return {};
+  }
+  return run_channel(*main_, task_of(input, output, type, &blocks));
+}
+
+Work Communicator::Impl::start_blocks(const void* input, void* output, DataType type, BlockTable blocks) {
+  return start_on(Result<Channel*>(main_.get()), operation_of(input, output, type, std::move(blocks)));
 }
 
 Result<void> Communicator::Impl::run_pair(const Task& task, std::uint32_t from, std::uint32_t to) {
@@ -41,7 +70,7 @@ Result<void> Communicator::Impl::run_pair(const Task& task, std::uint32_t from, 
   token_.release();
   if (!channel) return channel.error();
   if (group_owner == this) {
-    group_call(**channel, task);
+    group_call(**channel, operation_of(task));
     return {};
   }
   return run_channel(**channel, task);
@@ -63,8 +92,7 @@ Result<void> Communicator::Impl::run_channel(Channel& channel, const Task& task)
 
 /// A call behind others of its channel, started ones or another thread's. Needs the token, gives it back.
 Result<void> Communicator::Impl::run_queued(Channel& channel, const Task& task) {
-  auto operation = std::make_shared<Operation>();
-  operation->task = task;
+  const auto operation = operation_of(task);
   enqueue(channel, operation);
   token_.release();
   return wait(Work::State{nullptr, {operation}, std::nullopt}, 0);
@@ -134,9 +162,12 @@ std::optional<Error> Communicator::Impl::prepare(Channel& channel, Operation& op
     if (!prepared) return prepared.error();
     operation.prepared = *prepared;
   }
-  if (!operation.prepared->rule.accepts(operation.task.binding.input, operation.task.binding.output))
-    return wrong_pointers(*operation.prepared, operation.task.binding);
   const Executable& executable = operation.prepared->executable;
+  if (executable.by_blocks) {
+    if (auto error = too_many_pieces(executable, *operation.task.binding.blocks)) return error;
+  } else if (!operation.prepared->rule.accepts(operation.task.binding.input, operation.task.binding.output)) {
+    return wrong_pointers(*operation.prepared, operation.task.binding);
+  }
   if (!channel.staging_committed && executable.slot_stride != 0 && !executable.inlined)
     if (auto committed = commit_staging(channel); !committed) {
       fail(committed.error());  // the others wait for what will not come
@@ -170,7 +201,9 @@ void Communicator::Impl::begin(Channel& channel, Operation& operation) {
 void Communicator::Impl::record_end(Operation& operation, FlightRecorder::State state) {
   FlightRecorder::Entry& entry = recorder_.at(operation.record_index);
   entry.state = state;
-  if (operation.started_ns != 0) entry.slow_ns = now_ns() - operation.started_ns;
+  if (operation.started_ns == 0) return;
+  entry.slow_ns = now_ns() - operation.started_ns;
+  note_waiting(false);
 }
 
 /// What a slow wait does besides waiting: at a bounded rate it looks for reasons why it may never end.
@@ -183,6 +216,7 @@ std::optional<Error> Communicator::Impl::look_around(Channel& channel, Operation
   }
   if (now < operation.next_check_ns) return std::nullopt;
   operation.next_check_ns = now + check_interval_ns;
+  note_waiting(true);
   if (auto error = diagnose(channel, operation)) return error;
   const std::int64_t waited = now - operation.started_ns;
   if (waited > parts_.options.timeout.count())
@@ -197,22 +231,22 @@ std::optional<Error> Communicator::Impl::look_around(Channel& channel, Operation
   return std::nullopt;
 }
 
-Work Communicator::Impl::start(const Call& call) { return start_on(Result<Channel*>(main_.get()), task_of(call)); }
+Work Communicator::Impl::start(const Call& call) { return start_on(Result<Channel*>(main_.get()), operation_of(task_of(call))); }
 
 Work Communicator::Impl::start_pair(const Task& task, std::uint32_t from, std::uint32_t to) {
   token_.acquire();
   auto channel = pair_channel(from, to);
   token_.release();
-  return start_on(channel, task);
+  auto operation = operation_of(task);
+  if (from != rank()) operation->source = from;
+  return start_on(channel, std::move(operation));
 }
 
-Work Communicator::Impl::start_on(const Result<Channel*>& channel, const Task& task) {
+Work Communicator::Impl::start_on(const Result<Channel*>& channel, std::shared_ptr<Operation> operation) {
   if (born_in_ != fork_generation()) return failed_work(forked_error());
   if (!channel) return failed_work(channel.error());
   auto state = std::make_shared<Work::State>();
   state->owner = shared_from_this();
-  auto operation = std::make_shared<Operation>();
-  operation->task = task;
   state->operations.push_back(operation);
   const TokenGuard guard(token_);
   if (group_owner != this)
@@ -228,15 +262,18 @@ Work Communicator::Impl::failed_work(Error error) {
   return Work(state);
 }
 
-void Communicator::Impl::group_call(Channel& channel, const Task& task) {
-  auto operation = std::make_shared<Operation>();
-  operation->task = task;
+void Communicator::Impl::group_call(Channel& channel, std::shared_ptr<Operation> operation) {
   const TokenGuard guard(token_);
   enqueue(channel, operation);
 }
 
 void Communicator::Impl::enqueue(Channel& channel, const std::shared_ptr<Operation>& operation) {
   channel.queue.push_back(operation);
+  announce(operation);
+}
+
+/// Counts an operation that a queue has, and wakes whoever runs it.
+void Communicator::Impl::announce(const std::shared_ptr<Operation>& operation) {
   pending_.fetch_add(1, std::memory_order_relaxed);
   if (group_owner == this) {
     group.operations.push_back(operation);
@@ -245,6 +282,8 @@ void Communicator::Impl::enqueue(Channel& channel, const std::shared_ptr<Operati
   const std::lock_guard lock(progress_mutex_);
   progress_wake_.notify_one();
 }
+
+bool Communicator::Impl::in_group() const { return group_owner == this; }
 
 void Communicator::Impl::group_begin() {
   if (group.depth++ == 0) {

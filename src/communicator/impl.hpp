@@ -1,6 +1,6 @@
 // The communicator's inside. What belongs to one idea is in a file of its own: check.cpp (arguments), create.cpp (bootstrap),
-// engine.cpp (running), progress.cpp (queued calls), failure.cpp (the end before its time), diagnose.cpp (why a wait doesn't end;
-// diagnose_links.cpp over messages), adopt.cpp (plans brought along).
+// split.cpp (one from another), engine.cpp (running), any_source.cpp (receives from anybody), progress.cpp (queued calls), failure.cpp
+// (the end before its time), diagnose.cpp (why a wait doesn't end; diagnose_links.cpp over messages), adopt.cpp (plans brought along).
 #pragma once
 
 #include <condition_variable>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/fork_guard.hpp"
+#include "communicator/family.hpp"
 #include "communicator/flight_recorder.hpp"
 #include "communicator/operation.hpp"
 #include "communicator/staging_budget.hpp"
@@ -29,7 +30,13 @@ struct CommunicatorParts {
   CommunicatorOptions options;
   Topology topology;
   std::vector<std::string> peers;           ///< "process 4711 on host" by rank: for messages
-  std::unique_ptr<Transport> transport;
+  std::shared_ptr<Family> family;           ///< shared by communicators that were split from one another
+  std::shared_ptr<Transport> transport;     ///< the family's, or a view of it
+  std::vector<std::uint32_t> family_ranks;  ///< by rank: the rank in the family's transport
+  std::uint32_t ranks_here = 1;             ///< made together with this one by this process
+  Room room;                                ///< of a split communicator in its rank's segment; without bytes: none
+  std::uint64_t epoch = 0;                  ///< likewise
+  std::vector<LedgerEntry> ledger;          ///< likewise: of the other ranks
   std::unique_ptr<StatusLinks> status_links;  ///< where links are messages: the peers' words can't be looked at
   StagingShare share;
   ContextLayout layout;
@@ -57,20 +64,30 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   Work start(const Call& call);
   Result<void> run_pair(const Task& task, std::uint32_t from, std::uint32_t to);
   Work start_pair(const Task& task, std::uint32_t from, std::uint32_t to);
+  Result<void> run_blocks(const void* input, void* output, DataType type, BlockTable blocks);
+  Work start_blocks(const void* input, void* output, DataType type, BlockTable blocks);
+  Result<std::uint32_t> run_any(void* data, std::uint64_t count, DataType type);
+  Work start_any(void* data, std::uint64_t count, DataType type);
   Work failed_work(Error error);
   Result<void> wait(const Work::State& work, std::int64_t deadline_ns);
 
   void group_begin();
   Result<void> group_end();
+  bool in_group() const;
+  Result<std::optional<CommunicatorParts>> split(std::int32_t color, std::int32_t key);  // split.cpp
   Result<void> use_plan(const Plan& plan, bool unverified);
   Result<Plan> plan_for(const Call& call) const;
   void abort();
   std::string flight_record();
 
   /// check.cpp: a message to or from a peer as a task, or what is wrong with it.
+  /// check.cpp: the blocks of an all_to_all_v in bytes, or what is wrong with them.
+  Result<BlockTable> block_table(const void* input, const Blocks& sent, const void* output, const Blocks& received, DataType type) const;
   Result<Task> pair_task(const void* input, void* output, std::uint64_t count, DataType type, std::uint32_t peer) const;
 
  private:
+  class Split;
+
   // engine.cpp; all but run_channel need the token
   Result<void> run_channel(Channel& channel, const Task& task);
   Result<void> run_first(Channel& channel, Operation& operation);
@@ -82,12 +99,25 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   Result<void> commit_staging(Channel& channel);
   void begin(Channel& channel, Operation& operation);
   void record_end(Operation& operation, FlightRecorder::State state);
-  Work start_on(const Result<Channel*>& channel, const Task& task);
-  void group_call(Channel& channel, const Task& task);
+  Work start_on(const Result<Channel*>& channel, std::shared_ptr<Operation> operation);
+  void group_call(Channel& channel, std::shared_ptr<Operation> operation);
   void enqueue(Channel& channel, const std::shared_ptr<Operation>& operation);
+  void announce(const std::shared_ptr<Operation>& operation);
   std::optional<Error> look_around(Channel& channel, Operation& operation, Progress progress);
   Result<Channel*> pair_channel(std::uint32_t from, std::uint32_t to);
   Result<void> adopt_plan(Channel& channel, const Plan& plan, bool unverified);  // adopt.cpp
+
+  // any_source.cpp; all but the first need the token
+  std::optional<Error> wrong_any() const;
+  std::shared_ptr<Work::State> enqueue_any(void* data, std::uint64_t count, DataType type);
+  bool match_any();
+  Channel* next_sender();
+  bool may_have_sent(std::uint32_t peer) const;
+  bool has_message(const Channel& channel, std::uint32_t peer) const;
+  std::uint32_t channel_from(std::uint32_t peer) const;
+  std::optional<Error> look_for_senders(Operation& operation);
+  std::optional<Error> find_lost_sender(const std::string& what);
+  std::optional<Error> find_lost_sender_link(const std::string& what);
 
   // progress.cpp; pump and pump_all need the token
   bool pump(Channel& channel);
@@ -106,6 +136,7 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   // check.cpp
   std::optional<Error> wrong_key(const PlanKey& key) const;
   Error wrong_pointers(const PreparedPlan& prepared, const Binding& binding) const;
+  static std::optional<Error> too_many_pieces(const Executable& executable, const BlockTable& blocks);
 
   // diagnose.cpp
   std::optional<Error> diagnose(Channel& channel, const Operation& operation);
@@ -113,10 +144,12 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   Error disagreement(std::uint64_t call, const CallIdentity& own, std::uint32_t peer, const CallIdentity& theirs) const;
   Error explain_mismatch(const Channel& channel, const Operation& operation) const;
   std::optional<Error> find_lost_peer(const Channel& channel, const Operation& operation);
-  Error blame(std::uint32_t peer, MemberState state, const Operation& operation);
+  Error blame(std::uint32_t peer, MemberState state, const std::string& call);
   std::string who(std::uint32_t peer) const;
   std::string who(const Channel& channel, std::uint32_t member) const { return who(channel.context.member(member)); }
   std::string slowest(const Channel& channel, const Operation& operation) const;
+  void note_waiting(bool waits) const;
+  std::string elsewhere(std::uint32_t peer) const;
 
   // diagnose_links.cpp
   std::optional<Error> diagnose_links(const Channel& channel, const Operation& operation) const;
@@ -134,6 +167,8 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   WaitPolicy policy_;
   std::unique_ptr<Channel> main_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::unique_ptr<Channel>> pairs_;
+  std::deque<std::shared_ptr<Operation>> from_any_;  ///< receives that no message was found for yet; their Works hold them too
+  std::uint32_t served_last_ = 0;                    ///< the rank whose message was taken last by one of them
   Token token_;
   FlightRecorder recorder_;
 

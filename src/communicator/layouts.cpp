@@ -32,6 +32,10 @@ ContextLayout pair_layout(std::uint64_t share_bytes, std::uint32_t ranks) {
   return layout;
 }
 
+std::uint64_t segment_bytes(std::uint64_t share_bytes, std::uint32_t ranks) {
+  return main_layout(share_bytes).total_bytes() + std::uint64_t{2} * ranks * pair_layout(share_bytes, ranks).total_bytes() + last_words_bytes;
+}
+
 PlanLimits limits_of(const ContextLayout& layout) {
   PlanLimits limits;
   limits.staging_bytes = layout.half_bytes;

@@ -21,16 +21,20 @@ struct Task {
   Binding binding;
 };
 
+/// The count in the key of a Call that should have been all_to_all_v(): a Call has no blocks.
+inline constexpr std::uint64_t no_blocks = ~std::uint64_t{0};
+
 /// The part of a call that chooses its plan. Fields that mean nothing to the collective don't count.
 inline PlanKey key_of(const Call& call) {
   const bool reduces = is_reduction(call.collective);
   if (call.collective == Collective::barrier) return PlanKey{};
-  const bool rooted = call.collective == Collective::broadcast || call.collective == Collective::reduce;
-  return PlanKey{call.count, rooted ? call.root : 0, call.collective, call.type, reduces ? call.op : ReduceOp::sum};
+  if (call.collective == Collective::all_to_all_v) return PlanKey{no_blocks, 0, call.collective, call.type, ReduceOp::sum};
+  return PlanKey{call.count, is_rooted(call.collective) ? call.root : 0, call.collective, call.type, reduces ? call.op : ReduceOp::sum};
 }
 
 struct Operation {
   Task task;
+  std::unique_ptr<const BlockTable> blocks;  ///< of a started all_to_all_v: task.binding names them
   const PreparedPlan* prepared = nullptr;
   Run run;
   bool begun = false;
@@ -39,6 +43,7 @@ struct Operation {
   std::int64_t next_check_ns = 0;
   std::uint32_t record_index = 0;  ///< of the flight recorder
   std::optional<Error> error;
+  std::optional<std::uint32_t> source;  ///< of a receive: the rank it is from, once that is known
   std::atomic<bool> done{false};   ///< release; publishes error
 };
 

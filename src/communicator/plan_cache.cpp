@@ -32,14 +32,15 @@ PointerRule PlanCache::pointer_rule(const PlanKey& key, const PlanHeader& header
   PointerRule rule;
   rule.input_bytes = block_bytes * blocks.input;
   rule.output_bytes = block_bytes * blocks.output;
-  rule.input_shift = key.collective == Collective::all_gather ? source_.rank * block_bytes : 0;
-  rule.output_shift = key.collective == Collective::reduce_scatter ? source_.rank * block_bytes : 0;
+  rule.input_shift = input_is_block(key.collective) ? source_.rank * block_bytes : 0;
+  rule.output_shift = output_is_block(key.collective) ? source_.rank * block_bytes : 0;
   rule.alignment_mask = size_of(key.type) - 1;
   rule.reads = has_input(header, source_.rank);
   rule.writes = has_output(header, source_.rank);
-  rule.empty = key.count == 0 || key.collective == Collective::barrier;
-  rule.out_of_place = header.out_of_place;
-  rule.in_place = header.in_place;
+  const bool by_blocks = key.collective == Collective::all_to_all_v;  // its pointers are checked with its blocks: this rule accepts none
+  rule.empty = !by_blocks && (key.count == 0 || key.collective == Collective::barrier);
+  rule.out_of_place = !by_blocks && header.out_of_place;
+  rule.in_place = !by_blocks && header.in_place;
   return rule;
 }
 
@@ -57,6 +58,10 @@ Result<const PreparedPlan*> PlanCache::find(const PlanKey& key) {
     return last_;
   }
   const auto imported = imported_.find(key.collective);
+  if (imported != imported_.end() && source_.options.strict && !is_strict(imported->second.strictness, key.type))
+    return Error{Errc::unsupported,
+                 "plan '" + imported->second.plan.header.algorithm + "' stores results that are combined in part, which rounds " +
+                     std::string(to_string(key.type)) + "; this communicator is strict", 0, "call"};
   auto planned = plan(key);
   if (!planned) return planned.error();
   CompileRequest request;
@@ -84,9 +89,9 @@ Result<const PreparedPlan*> PlanCache::find(const PlanKey& key) {
   return last_;
 }
 
-void PlanCache::use(Plan plan, std::uint64_t hash) {
+void PlanCache::use(Plan plan, std::uint64_t hash, Strictness strictness) {
   const Collective collective = plan.header.collective;
-  imported_.insert_or_assign(collective, Imported{std::move(plan), hash});
+  imported_.insert_or_assign(collective, Imported{std::move(plan), hash, strictness});
   clear();
 }
 

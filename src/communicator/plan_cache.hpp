@@ -11,6 +11,7 @@
 #include "executor/compile.hpp"
 #include "executor/context.hpp"
 #include "rondo/planning.hpp"
+#include "rondo/verifier.hpp"
 
 namespace rondo {
 
@@ -80,8 +81,8 @@ class PlanCache {
   /// The prepared plan of a call whose key makes sense; valid until clear(). Errors as make_plan and compile.
   Result<const PreparedPlan*> find(const PlanKey& key);
 
-  /// From now on calls of this collective run `plan` (already lowered for this cache's links).
-  void use(Plan plan, std::uint64_t hash);
+  /// From now on calls of this collective run `plan` (already lowered for this cache's links), which is as strict as that.
+  void use(Plan plan, std::uint64_t hash, Strictness strictness);
 
   /// The neutral plan of a call, with the candidates.
   Result<Plan> plan(const PlanKey& key) const;
@@ -98,6 +99,7 @@ class PlanCache {
   struct Imported {
     Plan plan;
     std::uint64_t hash;
+    Strictness strictness;
   };
 
   PointerRule pointer_rule(const PlanKey& key, const PlanHeader& header) const;

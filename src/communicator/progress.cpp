@@ -44,7 +44,8 @@ bool Communicator::Impl::pump(Channel& channel) {
 }
 
 bool Communicator::Impl::pump_all() {
-  bool moved = pump(*main_);
+  bool moved = !from_any_.empty() && match_any();
+  moved |= pump(*main_);
   for (auto& [pair, channel] : pairs_) moved |= pump(*channel);
   return moved;
 }

@@ -8,9 +8,16 @@
 namespace rondo {
 
 Address pack(const RankInfo& info) {
-  const nlohmann::json json{{"rondo", version()},          {"rank", info.rank},           {"host", info.host},
-                            {"host_name", info.host_name}, {"process", info.process},     {"share_bytes", info.share_bytes},
-                            {"algorithm", info.algorithm}, {"transport", info.transport}, {"topology", write_topology_json(info.topology)}};
+  const nlohmann::json json{{"rondo", version()},
+                            {"rank", info.rank},
+                            {"host", info.host},
+                            {"host_name", info.host_name},
+                            {"process", info.process},
+                            {"share_bytes", info.share_bytes},
+                            {"algorithm", info.algorithm},
+                            {"strict", info.strict},
+                            {"transport", info.transport},
+                            {"topology", write_topology_json(info.topology)}};
   const std::string text = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   Address address;
   address.bytes.resize(text.size());
@@ -33,6 +40,7 @@ Result<RankInfo> unpack_rank_info(const Address& address) {
     info.process = json.at("process").get<std::int64_t>();
     info.share_bytes = json.at("share_bytes").get<std::uint64_t>();
     info.algorithm = json.at("algorithm").get<std::string>();
+    info.strict = json.at("strict").get<bool>();
     info.transport = json.at("transport").get<std::string>();
     auto topology = read_topology_json(json.at("topology").get<std::string>());
     if (!topology) return topology.error();

@@ -18,6 +18,7 @@ struct RankInfo {
   std::int64_t process = 0;
   std::uint64_t share_bytes = 0;
   std::string algorithm;       ///< forced; must be equal on all ranks
+  bool strict = false;         ///< must be equal on all ranks
   std::string transport;       ///< forced; must be equal on all ranks
   Topology topology;           ///< as this rank sees its machine, with this rank in it
 };

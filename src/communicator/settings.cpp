@@ -29,11 +29,17 @@ Result<PlanningOptions> planning_options() {
   if (!set) return set.error();
   PlanningOptions options;
   options.algorithm = std::move(set->algorithm);
+  options.strict = set->strict;
   options.limits = limits_of(main_layout(first_share(set->staging_bytes)));
   return options;
 }
 
 Result<Plan> plan_call(const Topology& topology, const CostModel& cost, const PlanningOptions& options, const Request& request) {
+  if (options.strict && !request.strict) {
+    Request strict = request;
+    strict.strict = true;
+    return plan_call(topology, cost, options, strict);
+  }
   if (!options.algorithm.empty()) {
     auto forced = make_plan(topology, cost, options.limits, request, options.algorithm);
     if (forced || forced.error().code != Errc::unsupported) return forced;

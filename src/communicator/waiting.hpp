@@ -8,6 +8,9 @@
 
 namespace rondo {
 
+/// How often a slow wait looks for reasons why it may never end.
+inline constexpr std::int64_t check_interval_ns = 50'000;
+
 struct WaitPolicy {
   std::uint32_t spins = 4000;            ///< looks at a flag, after the first, before a wait counts as slow; 0: others need the processor
   std::int64_t yield_after_ns = 0;       ///< how long a slow wait goes on spinning

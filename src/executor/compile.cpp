@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "executor/blocks.hpp"
+
 namespace rondo {
 namespace {
 
@@ -47,7 +49,7 @@ class Compiler {
         return too_small("signals in one call", (out_.pieces + largest_skew + 1) * exec.signals, max_signals);
     }
     out_.turns = out_.pieces + largest_skew;
-    out_.straight = out_.lanes.size() == 1 && out_.turns == 1;
+    out_.straight = out_.lanes.size() == 1 && out_.turns == 1 && !out_.by_blocks;
     finish_up();
     return std::move(out_);
   }
@@ -59,6 +61,7 @@ class Compiler {
     out_.element_bytes = static_cast<std::uint32_t>(element_);
     out_.depth = header_.depth;
     out_.inlined = header_.protocol == Protocol::inlined;
+    if (header_.collective == Collective::all_to_all_v) return size_pieces_of_blocks();
     longest_ = header_.collective == Collective::barrier ? 0 : chunk_bytes(0);
     const std::uint64_t whole = std::max<std::uint64_t>(64, (longest_ + 63) / 64 * 64);
     out_.piece_bytes = header_.piece_bytes == 0 ? whole : std::max<std::uint64_t>(64, header_.piece_bytes / 64 * 64);
@@ -76,6 +79,20 @@ class Compiler {
     out_.slot_stride = out_.piece_bytes * header_.scratch_chunks;
     out_.pieces = std::max<std::uint64_t>(1, (longest_ + out_.piece_bytes - 1) / out_.piece_bytes);
     rotate_slots();
+    return {};
+  }
+
+  /// Nobody knows how long the blocks will be: a piece is as long as the slots allow, a call has as many as its longest block.
+  Result<void> size_pieces_of_blocks() {
+    out_.by_blocks = true;
+    out_.piece_bytes = std::max<std::uint64_t>(64, (header_.piece_bytes == 0 ? 64u << 10 : header_.piece_bytes) / 64 * 64);
+    out_.pieces = 1;
+    if (header_.scratch_chunks == 0) return {};
+    const std::uint64_t fits = request_.layout.half_bytes / header_.depth / header_.scratch_chunks / 64 * 64;
+    const std::uint64_t least = block_header_bytes + 64;
+    if (fits < least) return too_small("bytes of staging", least * header_.depth * header_.scratch_chunks, request_.layout.half_bytes);
+    out_.piece_bytes = std::min(out_.piece_bytes, fits - block_header_bytes);
+    out_.slot_stride = (out_.piece_bytes + block_header_bytes) * header_.scratch_chunks;
     return {};
   }
 
@@ -111,16 +128,51 @@ class Compiler {
         if (auto done = compile_wait(step, exec); !done) return done;
       } else {
         if (auto done = compile_move(step, exec); !done) return done;
+        if (out_.by_blocks)
+          if (auto done = assign_block(step); !done) return done;
+      }
+    }
+    if (unassigned_ != out_.steps.size() && out_.by_blocks && has_wait(unassigned_)) return no_pair("a wait that no move follows");
+    return {};
+  }
+
+  /// all_to_all_v: the move compiled last, and the waits before it, belong to the pair whose block it moves.
+  Result<void> assign_block(const Step& step) {
+    const Operand& from = step.sources.front();
+    const Operand& to = step.destinations.front();
+    const bool receives = from.buffer == Buffer::link || from.buffer == Buffer::scratch;
+    const Operand& user = receives ? to : from;
+    const bool users = user.buffer == Buffer::input || user.buffer == Buffer::output;
+    if (!users || step.kind != StepKind::copy || step.destinations.size() != 1 || from.count != 1 || header_.chunks_per_block != 1)
+      return no_pair("'" + describe(step) + "'");
+    for (; unassigned_ < out_.steps.size(); ++unassigned_) {
+      ExecStep& exec = out_.steps[unassigned_];
+      exec.block = user.index;
+      exec.receives = receives;
+      if (exec.op == ExecOp::signal) continue;
+      if (exec.op == ExecOp::wait) {
+        if (exec.rank != user.index) return no_pair("a wait for rank " + std::to_string(exec.rank) + " before '" + describe(step) + "'");
+        exec.op = ExecOp::block_wait;
+      } else if (exec.op != ExecOp::link_move) {
+        exec.op = ExecOp::block_move;
       }
     }
     return {};
   }
 
+  bool has_wait(std::size_t first) const {
+    return std::any_of(out_.steps.begin() + static_cast<std::ptrdiff_t>(first), out_.steps.end(), [](const ExecStep& step) { return step.op == ExecOp::wait; });
+  }
+
+  static Error no_pair(const std::string& what) {
+    return Error{Errc::unsupported, "all_to_all_v needs plans whose steps each move one pair's block and wait for that pair alone; here is " + what};
+  }
+
   Result<void> compile_wait(const Step& step, ExecStep& exec) {
     const WaitFor& wait = step.wait;
     if (wait.rank >= header_.ranks) return Error{Errc::invalid_plan, "a wait names rank " + std::to_string(wait.rank)};
-    if (wait.rank != request_.rank) note_heard(wait.rank, wait.lag);
     if (out_.inlined) return {};  // the gather that follows polls the flags of what it reads
+    if (wait.rank != request_.rank) note_heard(wait.rank, wait.lag);
     if (!known_[wait.rank]) {
       tables_[wait.rank] = signals_of(out_.plan.program(wait.rank));
       known_[wait.rank] = true;
@@ -172,6 +224,8 @@ class Compiler {
         scaled |= compiled->contribution;
         links |= compiled->kind == ExecOperand::link;
         inlines |= compiled->kind == ExecOperand::inline_line;
+        // Polled, and so heard: not by a wait, which may stand for lines that this rank never reads.
+        if (source && compiled->kind == ExecOperand::inline_line && compiled->base != request_.rank) note_heard(compiled->base, 0);
         out_.operands.push_back(*compiled);
       }
       one.reduces = step.kind == StepKind::reduce || scaled || (step.finish && request_.op == ReduceOp::avg && header_.ranks > 1);
@@ -210,7 +264,7 @@ class Compiler {
           exec.base = rank;
         } else {
           exec.kind = ExecOperand::slot;
-          exec.offset = std::uint64_t{index} * out_.piece_bytes;
+          exec.offset = out_.by_blocks ? index * (out_.piece_bytes + block_header_bytes) + block_header_bytes : index * out_.piece_bytes;
           exec.base = base_staging + rank;
         }
         return exec;
@@ -258,6 +312,7 @@ class Compiler {
   std::vector<bool> known_;
   std::uint64_t longest_ = 0;
   std::uint32_t lines_per_chunk_ = 1;
+  std::size_t unassigned_ = 0;  // all_to_all_v: the first step whose pair isn't known yet
 };
 
 }  // namespace

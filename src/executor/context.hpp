@@ -59,6 +59,7 @@ class Context {
   std::uint32_t first_channel() const { return first_channel_; }
 
   StatusLine& status(std::uint32_t rank) const { return *at<StatusLine>(rank, layout_.status()); }
+  DestinationLine& destinations(std::uint32_t rank) const { return *at<DestinationLine>(rank, layout_.destinations()); }
   CallRecord& record(std::uint32_t rank, std::uint64_t parity) const {
     return *at<CallRecord>(rank, layout_.records() + parity * cache_line);
   }

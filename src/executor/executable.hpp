@@ -17,6 +17,8 @@ enum class ExecOp : std::uint8_t {
   inline_publish,  ///< copy or reduce into own inline lines and set their flags
   inline_gather,   ///< wait for inline sources, then copy or reduce to the destinations
   link_move,       ///< copy or reduce with message links among sources or destinations
+  block_wait,      ///< all_to_all_v: a wait that belongs to the step behind it
+  block_move,      ///< all_to_all_v: a pair's block into its slot, out of it, or the rank's own
 };
 
 /// Where an operand lies: bases[base] + offset + piece_stride · piece (+ slot_stride · slot).
@@ -51,6 +53,8 @@ struct alignas(64) ExecStep {
   std::uint64_t position = 0;    ///< signal: s + 1; wait: s + 1 + skew · stride of the signal waited for
   std::uint64_t stride = 0;      ///< signals per body of the lane in question
   std::uint64_t chunk_bytes = 0; ///< length of the chunk this step moves
+  std::uint32_t block = 0;       ///< all_to_all_v: the rank at the other end
+  bool receives = false;         ///< all_to_all_v: the block is from it, not for it
 };
 static_assert(sizeof(ExecStep) == 64);
 
@@ -71,6 +75,7 @@ struct Executable {
   bool straight = false;             ///< one lane, one turn
   bool copies_beat_stores = false;   ///< a reduction to several destinations stores one and copies it to the others
   bool links = false;                ///< some of its steps move messages
+  bool by_blocks = false;            ///< all_to_all_v: lengths, and with them pieces and turns, are bound at the call
   std::uint64_t turns = 0;           ///< pieces + largest skew
   std::uint64_t pieces = 0;
   std::uint64_t piece_bytes = 0;

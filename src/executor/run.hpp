@@ -4,16 +4,18 @@
 #include <cstdint>
 #include <vector>
 
+#include "executor/blocks.hpp"
 #include "executor/context.hpp"
 #include "executor/executable.hpp"
 
 namespace rondo {
 
-/// What one call binds: buffers, and the factor of premul_sum.
+/// What one call binds: buffers, the factor of premul_sum, and the blocks of all_to_all_v (which must outlive the call).
 struct Binding {
   const void* input = nullptr;
   void* output = nullptr;
   double scale = 1;
+  const BlockTable* blocks = nullptr;
 };
 
 enum class Progress : std::uint8_t { done, blocked, mismatch };
@@ -42,6 +44,9 @@ class BasicRun {
   bool entered() const { return entered_; }
   /// A rank whose digest differs, after advance() said mismatch.
   std::uint32_t disagreeing_rank() const { return disagreeing_; }
+  /// all_to_all_v: whether its digest is right and its block is as long as this number of bytes, not as long as this rank expects.
+  bool block_disagrees() const { return block_disagrees_; }
+  std::uint64_t sent_bytes() const { return sent_bytes_; }
   /// The call that rank was in, where a message tells of it.
   ToldCall disagreeing_call() const;
 
@@ -62,6 +67,12 @@ class BasicRun {
   Progress wait(const ExecStep& step, std::uint64_t piece, std::uint32_t spins);
   void signal(const ExecStep& step, std::uint32_t lane, std::uint64_t turn);
   void move(const ExecStep& step, std::uint64_t piece);
+  void bind_blocks(const BlockTable& blocks);
+  const Block& block_of(const ExecStep& step) const;
+  bool ended(const ExecStep& step, std::uint64_t piece) const;
+  Progress step_of_block(const ExecStep& step, std::uint64_t piece, std::uint32_t spins);
+  Progress move_block(const ExecStep& step, std::uint64_t piece);
+  bool agree(const ExecStep& step, std::uint64_t sent_bytes);
   Progress inline_publish(const ExecStep& step);
   Progress inline_gather(const ExecStep& step, std::uint32_t spins);
   Progress inline_gather_many(const ExecStep& step, std::uint32_t spins);
@@ -93,6 +104,11 @@ class BasicRun {
   const ExecStep* blocked_ = nullptr;
   std::uint64_t blocked_piece_ = 0;
   std::uint32_t step_ = 0;        ///< of a straight executable
+  std::uint64_t pieces_ = 0;      ///< of the others
+  std::uint64_t turns_ = 0;
+  const BlockTable* blocks_ = nullptr;
+  std::uint64_t sent_bytes_ = 0;
+  bool block_disagrees_ = false;
   std::vector<Cursor> cursors_;   ///< of the others, by lane
 };
 

@@ -18,8 +18,11 @@ template <bool digests>
 Progress BasicRun<digests>::link_move(const ExecStep& step, std::uint64_t piece) {
   const Executable& exec = *executable_;
   Transport& transport = context_->transport();
+  if (exec.by_blocks && ended(step, piece)) return Progress::done;
+  const std::uint64_t length = exec.by_blocks ? block_of(step).bytes : step.chunk_bytes;
+  const std::uint64_t count = exec.by_blocks ? length : identity_->count;  // in the header: what both ends must agree on
   const std::uint64_t begin = piece * exec.piece_bytes;
-  const std::uint64_t bytes = begin >= step.chunk_bytes ? 0 : std::min(exec.piece_bytes, step.chunk_bytes - begin);
+  const std::uint64_t bytes = begin >= length ? 0 : std::min(exec.piece_bytes, length - begin);
   const ExecOperand* operands = &exec.operands[step.first_operand];
   const std::uint32_t total = step.sources + step.destinations;
   PointerBuffer buffer;
@@ -27,7 +30,7 @@ Progress BasicRun<digests>::link_move(const ExecStep& step, std::uint64_t piece)
   transport.progress();
   for (std::uint32_t i = 0; i < total; ++i) {
     if (operands[i].kind != ExecOperand::link) {
-      pointers[i] = address(operands[i], piece);
+      pointers[i] = exec.by_blocks ? bases_[operands[i].base] + block_of(step).offset + begin : address(operands[i], piece);
       continue;
     }
     const auto peer = context_->member(operands[i].base);
@@ -36,13 +39,14 @@ Progress BasicRun<digests>::link_move(const ExecStep& step, std::uint64_t piece)
     if (message.payload == nullptr) return Progress::blocked;
     pointers[i] = message.payload;
     if (i < step.sources) {
-      const bool agrees = message.header[0] == call_ && message.header[5] == history_ && message.bytes == bytes;
-      if (!agrees) {
+      const bool same_call = message.header[0] == call_ && message.header[5] == history_;
+      if (exec.by_blocks && same_call && !agree(step, message.header[1])) return Progress::mismatch;
+      if (!same_call || message.bytes != bytes) {
         disagreeing_ = operands[i].base;
         return Progress::mismatch;
       }
     } else {
-      const std::uint64_t header[Message::header_words] = {call_, identity_->count, identity_->plan_hash, identity_->what(), identity_->root, history_};
+      const std::uint64_t header[Message::header_words] = {call_, count, identity_->plan_hash, identity_->what(), identity_->root, history_};
       std::memcpy(message.header, header, sizeof header);
     }
   }

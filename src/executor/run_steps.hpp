@@ -30,7 +30,11 @@ void BasicRun<digests>::begin(Context& context, const Executable& executable, co
   entered_ = false;
   blocked_ = nullptr;
   step_ = 0;
-  if (!executable.straight) cursors_.assign(executable.lanes.size(), Cursor{});
+  if (executable.straight) return;
+  cursors_.assign(executable.lanes.size(), Cursor{});
+  pieces_ = executable.pieces;
+  turns_ = executable.turns;
+  if (executable.by_blocks) bind_blocks(*binding.blocks);
 }
 
 /// The one cross-call rule: before the first write of call c every peer has finished c − 2. A peer that entered c − 1 has;
@@ -122,11 +126,11 @@ template <bool digests>
 Progress BasicRun<digests>::advance_lane(std::uint32_t lane, Cursor& cursor, std::uint32_t spins) {
   const Executable& exec = *executable_;
   const ExecLane& exec_lane = exec.lanes[lane];
-  for (; cursor.turn < exec.turns; ++cursor.turn, cursor.step = 0) {
+  for (; cursor.turn < turns_; ++cursor.turn, cursor.step = 0) {
     for (; cursor.step < exec_lane.steps; ++cursor.step) {
       const ExecStep& step = exec.steps[exec_lane.first_step + cursor.step];
       const std::uint64_t piece = cursor.turn - step.skew;
-      if (cursor.turn < step.skew || piece >= exec.pieces) continue;
+      if (cursor.turn < step.skew || piece >= pieces_) continue;
       const Progress progress = step_once(step, lane, cursor.turn, piece, spins);
       if (progress != Progress::done) {
         blocked_ = &step;
@@ -151,6 +155,8 @@ template <bool digests>
     case ExecOp::inline_publish: return inline_publish(step);
     case ExecOp::inline_gather: return inline_gather(step, spins);
     case ExecOp::link_move: return link_move(step, piece);
+    case ExecOp::block_wait:
+    case ExecOp::block_move: return step_of_block(step, piece, spins);
   }
   return Progress::done;
 }

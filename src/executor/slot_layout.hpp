@@ -29,6 +29,13 @@ struct alignas(cache_line) StatusLine {
   SharedWord state;     ///< MemberState
   SharedWord culprit;   ///< rank + 1 of the peer whose abort() this member passes on; 0: its own
   SharedWord failure;   ///< Errc << 32 | length of the last words that say why this member failed; 0: none
+  SharedWord waits_in;  ///< of the first communicator alone: number + 1 of the one in which a call of this rank is slow; 0: none
+};
+
+/// Which members this one has areas for messages to: a bit for each, set once. Of a communicator's collectives' context alone.
+struct alignas(cache_line) DestinationLine {
+  static constexpr std::uint32_t most_ranks = 512;
+  SharedWord words[most_ranks / 64];
 };
 
 /// Behind all areas a segment has room for its rank's last words. They become memory when they are said.
@@ -57,7 +64,7 @@ struct alignas(cache_line) InlineLine {
 };
 
 static_assert(sizeof(StatusLine) == cache_line && sizeof(CallRecord) == cache_line && sizeof(LaneLine) == line_pair &&
-              sizeof(InlineLine) == cache_line);
+              sizeof(InlineLine) == cache_line && sizeof(DestinationLine) == cache_line);
 
 /// Offsets of one context's area from its beginning, which is aligned to a pair of lines. All members use equal layouts.
 struct ContextLayout {
@@ -66,6 +73,7 @@ struct ContextLayout {
   std::uint64_t half_bytes = 0;      ///< staging of one call parity
 
   std::uint64_t status() const { return 0; }
+  std::uint64_t destinations() const { return cache_line; }
   std::uint64_t records() const { return line_pair; }  ///< of both parities: nobody reads them but to find out why a wait doesn't end
   std::uint64_t lane(std::uint32_t index) const { return (2 + std::uint64_t{index}) * line_pair; }
   std::uint64_t inline_line(std::uint64_t parity, std::uint32_t index) const {

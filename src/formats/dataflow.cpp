@@ -55,8 +55,8 @@ std::uint64_t Cells::count(const PlanHeader& header) {
 
 std::int64_t Cells::shift(std::uint32_t rank) const {
   const std::int64_t block = std::int64_t{rank} * chunks_per_block_;
-  if (collective_ == Collective::all_gather) return block;
-  return collective_ == Collective::reduce_scatter ? -block : 0;
+  if (input_is_block(collective_)) return block;
+  return output_is_block(collective_) ? -block : 0;
 }
 
 bool Cells::output_of_input(std::uint32_t rank, std::uint32_t input, std::uint32_t& output) const {

@@ -55,6 +55,7 @@ class ProgramForm {
     const std::string kind(to_string(step.kind));
     if (!step.sources.empty() || !step.destinations.empty()) return fail("a " + kind + " has no operands");
     if (step.finish) return fail("a " + kind + " finishes no value");
+    if (header_.collective == Collective::all_to_all_v && header_.neutral) return fail("in all_to_all_v links order everything, not a " + kind);
     return step.kind == StepKind::wait ? check_wait(step.wait) : Result<void>();
   }
 
@@ -96,7 +97,21 @@ class ProgramForm {
           return fail("operands of " + text(step.sources[0].count) + " and " + text(operand.count) + " chunks");
         if (auto fine = check_operand(operand, operands == &step.destinations); !fine) return fine;
       }
+    if (header_.collective == Collective::all_to_all_v && header_.neutral)
+      if (auto fine = check_block(step); !fine) return fine;
     return check_overlaps(step);
+  }
+
+  /// Blocks of unknown lengths: a step moves one of them, over a link of the pair that it belongs to (0007-variable-blocks.md).
+  Result<void> check_block(const Step& step) const {
+    const Operand& from = step.sources.front();
+    const Operand& to = step.destinations.front();
+    const bool one = step.kind == StepKind::copy && step.destinations.size() == 1 && from.count == 1 && header_.chunks_per_block == 1;
+    const bool sends = from.buffer == Buffer::input && to.buffer == Buffer::link && from.index == to.rank;
+    const bool receives = from.buffer == Buffer::link && to.buffer == Buffer::output && to.index == from.rank;
+    const bool keeps = from.buffer == Buffer::input && to.buffer == Buffer::output && from.index == rank_ && to.index == rank_;
+    if (one && step.after.empty() && (sends || receives || keeps)) return {};
+    return fail("in all_to_all_v a step copies one block: input[R] to a link to rank R, a link from rank R to output[R], or the rank's own");
   }
 
   Result<void> check_operand(const Operand& operand, bool destination) {
@@ -170,8 +185,7 @@ class ProgramForm {
     Extent extent{static_cast<int>(operand.buffer), owner, operand.index, std::uint64_t{operand.index} + operand.count};
     if (!in_place || operand.buffer == Buffer::scratch || operand.buffer == Buffer::link) return extent;
     extent.memory = 0;
-    const bool inner = (header_.collective == Collective::all_gather && operand.buffer == Buffer::input) ||
-                       (header_.collective == Collective::reduce_scatter && operand.buffer == Buffer::output);
+    const bool inner = operand.buffer == Buffer::input ? input_is_block(header_.collective) : output_is_block(header_.collective);
     if (inner) {
       extent.begin += std::uint64_t{owner} * header_.chunks_per_block;
       extent.end += std::uint64_t{owner} * header_.chunks_per_block;

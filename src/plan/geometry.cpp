@@ -18,6 +18,7 @@ std::uint32_t output_chunks(const PlanHeader& header) {
 bool has_input(const PlanHeader& header, std::uint32_t rank) {
   switch (header.collective) {
     case Collective::broadcast:
+    case Collective::scatter:
       return rank == header.root;
     case Collective::send_recv:
       return rank == 0;
@@ -31,6 +32,7 @@ bool has_input(const PlanHeader& header, std::uint32_t rank) {
 bool has_output(const PlanHeader& header, std::uint32_t rank) {
   switch (header.collective) {
     case Collective::reduce:
+    case Collective::gather:
       return rank == header.root;
     case Collective::send_recv:
       return rank == 1;

@@ -11,9 +11,9 @@ Shadows::Shadows(const PlanHeader& header, std::uint32_t rank) {
   const std::size_t block = std::size_t{rank} * header.chunks_per_block;
   if (!one_memory) {
     input_cell_ = outputs_;
-  } else if (header.collective == Collective::all_gather) {
+  } else if (input_is_block(header.collective)) {
     input_cell_ = block;
-  } else if (header.collective == Collective::reduce_scatter) {
+  } else if (output_is_block(header.collective)) {
     output_cell_ = block;
   }
   output_is_input_ = one_memory && !header.out_of_place;

@@ -39,6 +39,8 @@ struct Algorithm {
   Cost (*predict)(const Request& request, const CostModel& cost, const PlanLimits& limits, const Shape& shape);
   Generator program;
   bool ordered = false;  ///< follows header.order
+  /// Why its reductions aren't strict (0009-strict.md), or nothing where they are. Null: they always are.
+  std::string_view (*departure)(const Request& request) = nullptr;
 };
 
 /// All algorithms; a tie in predicted time goes to the earlier one.
@@ -53,6 +55,10 @@ extern const Algorithm tree_algorithm;
 extern const Algorithm recursive_doubling_algorithm;
 extern const Algorithm halving_doubling_algorithm;
 extern const Algorithm dissemination_algorithm;
+extern const Algorithm pairwise_algorithm;
+
+/// Strict reductions of types that accumulate in a wider one must not store what is combined in part.
+inline bool stores_rounded(const Request& request) { return request.type == DataType::f16 || request.type == DataType::bf16; }
 
 inline constexpr std::string_view other_collective = "it has no form for this collective";
 

@@ -87,8 +87,12 @@ Cost predict(const Request& request, const CostModel& cost, const PlanLimits& li
           4 * half + (folds ? 4 * terms.block : 0)};
 }
 
+std::string_view departure(const Request&) {
+  return "it combines distant ranks first, not along the one tree";
+}
+
 }  // namespace
 
-const Algorithm halving_doubling_algorithm{"halving_doubling", false, objection, shape, predict, program, false};
+const Algorithm halving_doubling_algorithm{"halving_doubling", false, objection, shape, predict, program, false, departure};
 
 }  // namespace rondo::planner

@@ -15,11 +15,15 @@ std::uint32_t peer(const PlanHeader& header, std::uint32_t rank, std::uint32_t k
 }
 
 bool per_peer(Collective collective) {
-  return collective == Collective::reduce_scatter || collective == Collective::all_to_all;
+  return collective == Collective::reduce_scatter || collective == Collective::all_to_all || collective == Collective::scatter;
 }
 
 bool from_one(Collective collective) {
-  return collective == Collective::broadcast || collective == Collective::send_recv;
+  return collective == Collective::broadcast || collective == Collective::scatter || collective == Collective::send_recv;
+}
+
+bool to_one(Collective collective) {
+  return collective == Collective::reduce || collective == Collective::gather;
 }
 
 /// Where rank `owner` keeps what `reader` fetches: blocks for the others, its own left out.
@@ -49,6 +53,7 @@ void keep_own(const PlanHeader& header, std::uint32_t rank, LaneBuilder& lane) {
   if (header.collective == Collective::all_gather) lane.copy(input(0), {output(rank)});
   if (header.collective == Collective::all_to_all) lane.copy(input(rank), {output(rank)});
   if (header.collective == Collective::broadcast) lane.copy(input(0), {output(0)});
+  if (header.collective == Collective::scatter) lane.copy(input(rank), {output(0)});
 }
 
 void fetch_blocks(const PlanHeader& header, std::uint32_t rank, LaneBuilder& lane) {
@@ -99,18 +104,43 @@ Program rooted(const PlanHeader& header, std::uint32_t rank) {
     keep_own(header, rank, lane);
     return lane.take_program();
   }
-  if (rank == root) {
-    fetch_and_reduce(header, rank, lane);
-  } else {
+  if (rank != root) {
     lane.wait(root, 0);
-    lane.copy(scratch_of(root, 0), {output(0)});
+    lane.copy(scratch_of(root, place_for(header, root, rank)), {output(0)});
+  } else if (header.collective == Collective::gather) {
+    lane.copy(input(0), {output(rank)});
+    fetch_blocks(header, rank, lane);
+  } else {
+    fetch_and_reduce(header, rank, lane);
   }
   if (pieces) lane.signal();
   return lane.take_program();
 }
 
+/// Everybody reads the ranks below. The first rank waits for nobody but for its slots, so each turn of a rank runs while those
+/// above are in an earlier one.
+Program scan(const PlanHeader& header, std::uint32_t rank) {
+  const bool pieces = header.protocol != Protocol::inlined;
+  const bool read = rank + 1 < header.ranks;
+  LaneBuilder lane;
+  for (std::uint32_t above = rank + 1; pieces && above < header.ranks; ++above) lane.wait(above, above + 1 < header.ranks ? 1 : 0, header.depth);
+  if (read) publish(header, rank, lane);
+  if (rank == 0) {
+    lane.copy(input(0), {output(0)}, true);
+  } else {
+    for (std::uint32_t below = 0; below < rank; ++below) lane.wait(below, 0);
+    std::vector<Operand> sources;
+    for (std::uint32_t below = 0; below < rank; ++below) sources.push_back(scratch_of(below, 0));
+    sources.push_back(input(0));
+    lane.reduce(std::move(sources), {output(0)}, true);
+  }
+  if (pieces && rank != 0) lane.signal();
+  return lane.take_program();
+}
+
 Program program(const PlanHeader& header, std::uint32_t rank) {
-  const bool one = from_one(header.collective) || header.collective == Collective::reduce;
+  if (header.collective == Collective::scan) return scan(header, rank);
+  const bool one = from_one(header.collective) || to_one(header.collective);
   return one ? rooted(header, rank) : symmetric(header, rank);
 }
 
@@ -121,6 +151,7 @@ std::uint32_t lines(const Request& request) {
 }
 
 std::string_view common_objection(const Request& request) {
+  if (request.collective == Collective::all_to_all_v) return other_collective;
   if (request.ranks > 64 && request.op == ReduceOp::premul_sum && is_reduction(request.collective))
     return "premul_sum scales one of 64 sources at most";
   return {};
@@ -132,6 +163,7 @@ std::string_view objection(const Request& request, const PlanLimits&) {
 
 std::string_view inline_objection(const Request& request, const PlanLimits& limits) {
   if (request.collective == Collective::barrier) return "a barrier has no payload";
+  if (request.collective == Collective::all_to_all_v) return other_collective;
   if (block_bytes(request) > limits.inline_bytes ||
       std::uint64_t{scratch_chunks(request)} * lines(request) * inline_line_bytes > limits.inline_bytes)
     return "the message is too long for the flags' cache lines";
@@ -162,16 +194,23 @@ Traffic traffic(const Request& request) {
       return {1, others, 0};
     case Collective::reduce:
       return {1, others, 0};  // two ranks' parts: all the others', the root's
+    case Collective::gather:
+      return {1, others, 1};  // likewise
     case Collective::broadcast:
       return {1, 1, 1};  // the root's two, and any other's one
+    case Collective::scatter:
+      return {others, 1, 1};
     case Collective::send_recv:
       return {1, 1, 0};
+    case Collective::scan:
+      return {1, others, 0};  // the last rank's
     case Collective::reduce_scatter:
       return {others, others, 0};
     case Collective::all_gather:
       return {1, others, 1};
     case Collective::all_to_all:
       return {others, others, 1};
+    case Collective::all_to_all_v:
     case Collective::barrier:
       break;
   }
@@ -185,7 +224,7 @@ double moving_ns(const Request& request, const Terms& terms) {
   const double in = is_reduction(request.collective) ? terms.pull_and_add(fetched) : terms.pull(fetched);
   const double others = terms.ranks - 1;
   // Both sides of a rooted collective work at the same time, the fetching one a piece behind.
-  if (request.collective == Collective::reduce) return terms.lopsided(in + terms.copy(terms.piece), others * out + in);
+  if (to_one(request.collective)) return terms.lopsided(in + terms.copy(blocks.kept * terms.block + terms.piece), others * out + in);
   if (from_one(request.collective))
     return terms.lopsided(std::max(in, out) + terms.copy(terms.piece), out + others * in);
   return out + in;

@@ -85,8 +85,13 @@ Cost predict(const Request& request, const CostModel& cost, const PlanLimits& li
   return {terms.message_ns() * rounds * terms.pieces, terms.work_ns(moving, steps), rounds, 2 * received};
 }
 
+std::string_view departure(const Request& request) {
+  if (stores_rounded(request)) return "it stores what is combined in part, which rounds this type";
+  return power_of_two_below(request.ranks) == request.ranks ? std::string_view() : "it folds ranks otherwise than the one tree does";
+}
+
 }  // namespace
 
-const Algorithm recursive_doubling_algorithm{"recursive_doubling", false, objection, shape, predict, program, false};
+const Algorithm recursive_doubling_algorithm{"recursive_doubling", false, objection, shape, predict, program, false, departure};
 
 }  // namespace rondo::planner

@@ -78,6 +78,17 @@ void reduce(const PlanHeader& header, std::uint32_t rank, const Place& place, La
     lane.reduce({place.previous(), input(0)}, {place.next()}, false);
 }
 
+/// Along the ranks' own numbers. What goes on isn't finished, what stays is.
+void scan(const PlanHeader& header, std::uint32_t rank, LaneBuilder& lane) {
+  std::vector<Operand> destinations{output(0)};
+  if (rank + 1 < header.ranks) destinations.push_back(link(rank + 1));
+  if (rank == 0)
+    lane.copy(input(0), std::move(destinations));
+  else
+    lane.reduce({link(rank - 1), input(0)}, std::move(destinations), false);
+  lane.copy(output(0), {output(0)}, true);
+}
+
 Program program(const PlanHeader& header, std::uint32_t rank) {
   const Place place(header, rank);
   LaneBuilder lane;
@@ -96,6 +107,9 @@ Program program(const PlanHeader& header, std::uint32_t rank) {
     case Collective::reduce:
       reduce(header, rank, place, lane);
       break;
+    case Collective::scan:
+      scan(header, rank, lane);
+      break;
     default:
       broadcast(header, rank, place, lane);
       break;
@@ -104,12 +118,21 @@ Program program(const PlanHeader& header, std::uint32_t rank) {
 }
 
 std::string_view objection(const Request& request, const PlanLimits&) {
-  const bool other = request.collective == Collective::all_to_all || request.collective == Collective::barrier;
-  return other ? other_collective : std::string_view();
+  switch (request.collective) {
+    case Collective::all_to_all:
+    case Collective::all_to_all_v:
+    case Collective::gather:
+    case Collective::scatter:
+    case Collective::barrier:
+      return other_collective;
+    default:
+      return {};
+  }
 }
 
 bool is_chain(Collective collective) {
-  return collective == Collective::broadcast || collective == Collective::reduce || collective == Collective::send_recv;
+  return collective == Collective::broadcast || collective == Collective::reduce || collective == Collective::scan ||
+         collective == Collective::send_recv;
 }
 
 /// Messages that one body sends to the next rank.
@@ -155,7 +178,7 @@ Cost predict_chain(const Terms& terms, bool reduces) {
 
 Cost predict(const Request& request, const CostModel& cost, const PlanLimits& limits, const Shape& shape) {
   const Terms terms(request, cost, limits, shape);
-  if (is_chain(request.collective)) return predict_chain(terms, request.collective == Collective::reduce);
+  if (is_chain(request.collective)) return predict_chain(terms, is_reduction(request.collective));
   const double hops = terms.ranks - 1;
   const double half = hops * terms.chunk;
   const bool reduces = is_reduction(request.collective);
@@ -170,8 +193,12 @@ Cost predict(const Request& request, const CostModel& cost, const PlanLimits& li
   return {terms.message_ns() * rounds * terms.pieces, terms.work_ns(moving, steps), rounds, 2 * (rounds / hops) * half};
 }
 
+std::string_view departure(const Request&) {
+  return "it combines along the ring, not along the one tree";
+}
+
 }  // namespace
 
-const Algorithm ring_algorithm{"ring", false, objection, shape, predict, program, true};
+const Algorithm ring_algorithm{"ring", false, objection, shape, predict, program, true, departure};
 
 }  // namespace rondo::planner

@@ -122,8 +122,12 @@ Cost predict(const Request& request, const CostModel& cost, const PlanLimits& li
           turn_ns(request, terms, terms.block) == 0 ? 0 : share * 1.5 * terms.block};
 }
 
+std::string_view departure(const Request&) {
+  return "its trees group ranks otherwise than the one tree does";
+}
+
 }  // namespace
 
-const Algorithm tree_algorithm{"tree", false, objection, shape, predict, program, false};
+const Algorithm tree_algorithm{"tree", false, objection, shape, predict, program, false, departure};
 
 }  // namespace rondo::planner

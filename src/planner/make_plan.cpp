@@ -15,10 +15,6 @@ Error wrong(const std::string& detail) {
   return Error{Errc::invalid_argument, detail, 0, "make_plan"};
 }
 
-bool is_rooted(Collective collective) {
-  return collective == Collective::broadcast || collective == Collective::reduce;
-}
-
 Result<void> check(const Request& request) {
   const std::string name(to_string(request.collective));
   if (static_cast<std::size_t>(request.collective) >= collective_count)
@@ -31,6 +27,8 @@ Result<void> check(const Request& request) {
                  " ranks; expected less");
   if (is_reduction(request.collective) && !is_defined(request.op, request.type))
     return wrong(std::string(to_string(request.op)) + " is not defined on " + std::string(to_string(request.type)));
+  if (is_reduction(request.collective) && !is_defined(request.op, request.collective))
+    return wrong(std::string(to_string(request.op)) + " is not defined for " + name);
   const BlockCounts blocks = block_counts(request.collective, request.ranks);
   const std::uint64_t largest =
       (std::uint64_t{1} << 62) / size_of(request.type) / std::max(blocks.input, blocks.output);
@@ -57,6 +55,8 @@ Offer offer(const Algorithm& algorithm, const CostModel& cost, const PlanLimits&
     offer.objection = "ranks can't read one another's memory";
   else
     offer.objection = algorithm.objection(request, limits);
+  if (offer.objection.empty() && request.strict && is_reduction(request.collective) && algorithm.departure != nullptr)
+    offer.objection = algorithm.departure(request);
   if (!offer.objection.empty()) return offer;
   offer.shape = algorithm.shape(request, cost, limits);
   if (limits.mapped && piece_limit(offer.shape, limits) == 0)
@@ -143,7 +143,8 @@ Plan build(const Topology& topology, const Request& request, const Offers& offer
   header.depth = chosen.shape.depth;
   header.piece_bytes = chosen.shape.piece_bytes;
   header.neutral = chosen.shape.neutral;
-  if (chosen.algorithm->ordered) header.order = rank_order(topology, request.ranks);
+  header.in_place = request.collective != Collective::all_to_all_v;  // no block lies where another one of its length does
+  if (chosen.algorithm->ordered && request.collective != Collective::scan) header.order = rank_order(topology, request.ranks);
   Plan plan(std::move(header), chosen.algorithm->program);
   plan.predicted_ns = chosen.cost.total_ns();
   plan.considered.reserve(offers.count);

@@ -9,6 +9,13 @@ Contributions::Contributions(const PlanHeader& header)
     : ranks_(header.ranks), order_(header.order), position_(header.ranks) {
   std::iota(position_.begin(), position_.end(), 0u);
   for (std::uint32_t k = 0; k < order_.size(); ++k) position_[order_[k]] = k;
+  if (header.collective != Collective::scan) return;
+  prefixes_.push_back(single(0));
+  for (std::uint32_t rank = 1; rank < ranks_; ++rank) {
+    RankSet prefix;
+    unite({prefixes_.back(), single(rank)}, prefix);
+    prefixes_.push_back(prefix);
+  }
 }
 
 std::uint32_t Contributions::count(RankSet set) const {
@@ -16,6 +23,13 @@ std::uint32_t Contributions::count(RankSet set) const {
   std::uint32_t count = 0;
   for (const Segment& segment : *pool_[set.first]) count += segment.end - segment.begin;
   return count;
+}
+
+std::optional<RankRun> Contributions::run(RankSet set) const {
+  if (set.length == 1) return RankRun{rank_at(set.first), rank_at(set.first) + 1};
+  if (set.length == ranks_) return RankRun{0, ranks_};
+  if (!order_.empty() || set.length == RankSet::pooled || set.first + set.length > ranks_) return std::nullopt;
+  return RankRun{set.first, set.first + set.length};
 }
 
 std::string Contributions::describe(RankSet set) const {

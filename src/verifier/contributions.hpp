@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "verifier/image.hpp"
+#include "verifier/tree.hpp"
 
 namespace rondo::verifier {
 
@@ -25,7 +26,11 @@ class Contributions {
 
   RankSet single(std::uint32_t rank) const { return {position_[rank], 1}; }
   RankSet all() const { return {0, ranks_}; }
+  /// Ranks 0 to `rank`, whatever the order; of a scan alone.
+  RankSet up_to(std::uint32_t rank) const { return prefixes_[rank]; }
   std::uint32_t count(RankSet set) const;
+  /// The ranks of a set, if they follow one another in the order of their numbers.
+  std::optional<RankRun> run(RankSet set) const;
   /// "rank 3", or "5 of 8 ranks".
   std::string describe(RankSet set) const;
 
@@ -48,6 +53,7 @@ class Contributions {
   const std::uint32_t ranks_;
   const std::vector<std::uint32_t>& order_;
   std::vector<std::uint32_t> position_;  // by rank
+  std::vector<RankSet> prefixes_;        // of a scan, by rank
   std::vector<Segment> segments_;        // of the union under construction
   std::map<std::vector<Segment>, std::uint32_t> numbers_;
   std::vector<const std::vector<Segment>*> pool_;

@@ -49,9 +49,8 @@ class Layout {
   }
 
   std::uint32_t shift(Buffer buffer, std::uint32_t owner) const {
-    if (!in_place_) return 0;
-    const bool inner = buffer == Buffer::input ? header_.collective == Collective::all_gather
-                                               : header_.collective == Collective::reduce_scatter;
+    if (!in_place_ || !has_input(header_, owner) || !has_output(header_, owner)) return 0;
+    const bool inner = buffer == Buffer::input ? input_is_block(header_.collective) : output_is_block(header_.collective);
     return inner ? owner * header_.chunks_per_block : 0;
   }
 

@@ -60,6 +60,18 @@ std::string_view to_string(Fault fault) {
   return "unknown";
 }
 
+std::string_view to_string(Strictness strictness) {
+  switch (strictness) {
+    case Strictness::loose:
+      return "loose";
+    case Strictness::own_type:
+      return "own_type";
+    case Strictness::any_type:
+      return "any_type";
+  }
+  return "unknown";
+}
+
 std::string to_string(const Violation& violation) {
   std::string text(to_string(violation.fault));
   text += ": ";

@@ -12,6 +12,13 @@
 
 namespace rondo::verifier {
 
+/// The first step whose result is no more than `to`.
+struct Departure {
+  Strictness to = Strictness::any_type;
+  std::uint32_t step = 0;
+  const char* why = "";
+};
+
 class Report {
  public:
   explicit Report(const Image& image) : image_(image) {}
@@ -20,6 +27,12 @@ class Report {
   void add(Fault fault, std::uint32_t step, std::string message);
   /// A fault of a rank as a whole.
   void add_rank(Fault fault, std::uint32_t rank, std::string message);
+
+  /// What an output is combined along; the least of all counts.
+  void note(const Departure& departure) {
+    if (departure.to < departure_.to) departure_ = departure;
+  }
+  const Departure& departure() const { return departure_; }
 
   bool empty() const { return violations_.empty(); }
   bool full() const { return truncated_; }
@@ -33,6 +46,7 @@ class Report {
   std::vector<Violation> violations_;
   std::set<std::tuple<Fault, std::int64_t, std::int64_t, std::int64_t, std::string>> seen_;
   bool truncated_ = false;
+  Departure departure_;
 };
 
 /// "rank 1, lane 0, step 4"

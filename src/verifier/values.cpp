@@ -1,5 +1,7 @@
 #include "verifier/values.hpp"
 
+#include <algorithm>
+
 namespace rondo::verifier {
 
 Values::Values(const Image& image, const Layout& layout, std::uint32_t pieces)
@@ -98,7 +100,39 @@ Values::Value Values::combine(const FlatStep& step) {
   if (const auto twice = sets_.unite(source_sets_, value.ranks))
     return mistake(Fault::double_contribution,
                    "rank " + std::to_string(*twice) + "'s contribution to " + describe(value, false) + " enters twice");
+  value.along = static_cast<std::uint32_t>(strictness_of_step()) & 3;
   return value;
+}
+
+/// Of what the current step combines: its sources' at best.
+Strictness Values::strictness_of_step() {
+  auto least = static_cast<std::uint32_t>(Strictness::any_type);
+  bool partials = false;
+  source_runs_.clear();
+  for (const Value& source : sources_) {
+    least = std::min<std::uint32_t>(least, source.along);
+    const auto run = sets_.run(source.ranks);
+    if (!run || (!source_runs_.empty() && source_runs_.back().end != run->first)) {
+      depart(Strictness::loose, "combines ranks that don't follow one another in their order");
+      return Strictness::loose;
+    }
+    partials = partials || run->end - run->first > 1;
+    source_runs_.push_back(*run);
+  }
+  if (least == static_cast<std::uint32_t>(Strictness::loose)) return Strictness::loose;
+  if (!follows_tree(source_runs_, 0, source_runs_.size())) {
+    depart(Strictness::loose, "groups the ranks otherwise than the tree");
+    return Strictness::loose;
+  }
+  if (!partials) return Strictness::any_type;
+  depart(Strictness::own_type, "combines results that were stored");
+  return Strictness::own_type;
+}
+
+void Values::depart(Strictness to, const char* why) {
+  for (const Departure& before : departures_)
+    if (before.to == to) return;
+  departures_.push_back({to, step_, why});
 }
 
 Values::Value Values::finish(Value value) {
@@ -144,8 +178,12 @@ Values::Value Values::promised(std::uint32_t rank, std::uint32_t index, std::uin
   Value value;
   switch (header.collective) {
     case Collective::all_gather:
+    case Collective::gather:
       return contribution(index / chunks, index % chunks, piece);
+    case Collective::scatter:
+      return contribution(header.root, rank * chunks + index, piece);
     case Collective::all_to_all:
+    case Collective::all_to_all_v:
       return contribution(index / chunks, rank * chunks + index % chunks, piece);
     case Collective::broadcast:
       return contribution(header.root, index, piece);
@@ -158,7 +196,7 @@ Values::Value Values::promised(std::uint32_t rank, std::uint32_t index, std::uin
       value = contribution(rank, index, piece);
       break;
   }
-  value.ranks = sets_.all();
+  value.ranks = header.collective == Collective::scan ? sets_.up_to(rank) : sets_.all();
   if (header.ranks > 1) value.state = finished;
   return value;
 }
@@ -184,7 +222,11 @@ void Values::check_output(std::uint32_t rank, std::uint32_t index, std::uint32_t
   const bool untouched = value.state == raw;
   if (untouched) value.state = partial;
   const Value expected = promised(rank, index, piece);
-  if (value.place == expected.place && value.ranks == expected.ranks && value.state == expected.state) return;
+  if (value.place == expected.place && value.ranks == expected.ranks && value.state == expected.state) {
+    for (const Departure& departure : departures_)
+      if (value.along == static_cast<std::uint32_t>(departure.to)) report.note(departure);
+    return;
+  }
   const std::string message = output + " ends as " + describe(value, true) + ", expected " + describe(expected, true);
   if (untouched)
     report.add_rank(Fault::postcondition, rank, message);

@@ -9,6 +9,7 @@
 #include "verifier/image.hpp"
 #include "verifier/layout.hpp"
 #include "verifier/report.hpp"
+#include "verifier/tree.hpp"
 
 namespace rondo::verifier {
 
@@ -31,9 +32,10 @@ class Values {
     std::uint32_t place = 0;  ///< chunk of the contributions' buffer × pieces + piece; wrong: number of the mistake
     RankSet ranks;
     std::uint32_t state : 3 = unwritten;
-    std::uint32_t writer : 29 = 0;  ///< step (max_steps is less)
+    std::uint32_t along : 2 = static_cast<std::uint32_t>(Strictness::any_type);  ///< how it was combined
+    std::uint32_t writer : 27 = 0;  ///< step (max_steps is less)
   };
-  static constexpr std::uint32_t writer_mask = (1u << 29) - 1;
+  static constexpr std::uint32_t writer_mask = (1u << 27) - 1;
   struct Mistake {
     Fault fault;
     std::uint32_t step;
@@ -51,6 +53,8 @@ class Values {
   Value read_input(const FlatOperand& operand, std::uint32_t index);
   Value combine(const FlatStep& step);
   Value finish(Value value);
+  Strictness strictness_of_step();
+  void depart(Strictness to, const char* why);
   void write(const FlatOperand& operand, std::uint32_t j, Value value);
   void check_output(std::uint32_t rank, std::uint32_t index, std::uint32_t piece, Report& report) const;
   Value promised(std::uint32_t rank, std::uint32_t index, std::uint32_t piece) const;
@@ -72,6 +76,8 @@ class Values {
   std::vector<Mistake> mistakes_;
   std::vector<Value> sources_;
   std::vector<RankSet> source_sets_;
+  std::vector<RankRun> source_runs_;
+  std::vector<Departure> departures_;  // the first to each kind of strictness
   std::uint32_t rank_ = 0;  // of the step being done, which is
   std::uint32_t step_ = 0;
   std::uint32_t piece_ = 0;

@@ -111,6 +111,8 @@ Proof verify(const Plan& plan) {
   proof.chunk_steps = image->chunk_steps;
   proof.truncated = report.full();
   proof.violations = report.take();
+  proof.strictness = report.departure().to;
+  if (proof.strictness != Strictness::any_type) proof.departure = where(*image, report.departure().step) + ": " + report.departure().why;
   const bool unmatched = std::any_of(proof.violations.begin(), proof.violations.end(), [](const Violation& violation) {
     return violation.fault == Fault::unmatched_message || violation.fault == Fault::malformed;
   });

@@ -11,8 +11,6 @@ namespace {
 
 using namespace rondo;
 
-constexpr Collective moving[] = {Collective::all_reduce, Collective::reduce, Collective::broadcast, Collective::reduce_scatter, Collective::all_gather};
-
 /// An all-reduce of random f32: right numbers, and the same bits on every rank.
 std::string reduce_alike(Communicator& communicator, ReduceOp op, std::uint64_t count) {
   const Shape shape{Collective::all_reduce, DataType::f32, op, communicator.size(), communicator.rank(), 0, count};
@@ -34,7 +32,7 @@ std::string all_collectives(Communicator& communicator) {
   for (const std::uint64_t count : counts) {
     for (const ReduceOp op : {ReduceOp::sum, ReduceOp::min, ReduceOp::avg})
       if (auto wrong = reduce_alike(communicator, op, count); !wrong.empty()) return wrong;
-    for (const Collective collective : moving) {
+    for (const Collective collective : moving_collectives) {
       const Shape shape{collective, DataType::i32, ReduceOp::sum, 0, 0, communicator.size() - 1, count};
       in_place = !in_place;
       if (auto wrong = perform(communicator, Trial{shape, in_place, count}); !wrong.empty()) return wrong;
@@ -55,7 +53,7 @@ std::set<std::string> algorithms_of(const Communicator& communicator) {
   std::set<std::string> names;
   std::vector<Call> calls{Call{Collective::barrier}};
   for (const std::uint64_t count : counts)
-    for (const Collective collective : moving)
+    for (const Collective collective : moving_collectives)
       calls.push_back(Call{collective, nullptr, nullptr, count, DataType::f32, ReduceOp::sum, communicator.size() - 1});
   for (const Call& call : calls)
     if (const auto plan = communicator.plan_for(call)) names.insert(plan->header.algorithm);

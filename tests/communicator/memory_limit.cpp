@@ -118,7 +118,7 @@ TEST_CASE("the least share serves every collective of every size among many rank
   const PlanLimits limits = limits_of(main_layout(least_share()));
   for (const std::uint32_t ranks : {2u, 3u, 8u, 64u, 200u})
     for (const Collective collective : {Collective::all_reduce, Collective::reduce, Collective::broadcast, Collective::reduce_scatter, Collective::all_gather,
-                                        Collective::barrier})
+                                        Collective::all_to_all, Collective::gather, Collective::scatter, Collective::scan, Collective::barrier})
       for (const std::uint64_t bytes : {std::uint64_t{8}, std::uint64_t{4096}, std::uint64_t{1} << 20}) {
         CAPTURE(ranks, to_string(collective), bytes);
         Request request;

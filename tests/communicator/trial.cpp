@@ -24,8 +24,9 @@ std::string perform(Communicator& communicator, Trial trial) {
   std::vector<char> second(block * blocks.output + 1);
   char* input = first.data();
   char* output = trial.in_place ? first.data() : second.data();
-  if (trial.in_place && shape.collective == Collective::all_gather) input += shape.rank * block;
-  if (trial.in_place && shape.collective == Collective::reduce_scatter) output += shape.rank * block;
+  const bool has_both = !is_rooted(shape.collective) || shape.rank == shape.root;
+  if (trial.in_place && has_both && input_is_block(shape.collective)) input += shape.rank * block;
+  if (trial.in_place && has_both && output_is_block(shape.collective)) output += shape.rank * block;
   fill_input(shape, trial.seed, input);
   const Call call{shape.collective, input, output, shape.count, shape.type, shape.op, shape.root, factor_of(shape, shape.rank)};
   if (auto done = communicator.run(call); !done) return name_of(trial) + ": " + to_string(done.error());

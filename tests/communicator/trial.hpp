@@ -7,6 +7,12 @@
 #include "benchmarks/bench/data.hpp"
 #include "rondo/communicator.hpp"
 
+/// The collectives that a Trial can be of.
+inline constexpr rondo::Collective moving_collectives[] = {
+    rondo::Collective::all_reduce, rondo::Collective::reduce,  rondo::Collective::broadcast,
+    rondo::Collective::all_gather, rondo::Collective::gather,  rondo::Collective::reduce_scatter,
+    rondo::Collective::all_to_all, rondo::Collective::scatter, rondo::Collective::scan};
+
 struct Trial {
   Shape shape;  ///< ranks and rank are the communicator's
   bool in_place;

@@ -79,19 +79,27 @@ Rows<typename Type::Element> random_rows(std::size_t n, std::size_t count, std::
   return rows;
 }
 
+/// Values `first` to `end` along the tree: the largest power of two below their number on the left.
+template <class T>
+T along_the_tree(ReduceOp op, const std::vector<T>& values, std::size_t first, std::size_t end) {
+  if (end - first == 1) return values[first];
+  std::size_t left = 1;
+  while (left * 2 < end - first) left *= 2;
+  return reference::combine(op, along_the_tree(op, values, first, first + left), along_the_tree(op, values, first + left, end));
+}
+
 template <class Type>
 std::vector<typename Type::Element> expected(ReduceOp op, const Rows<typename Type::Element>& sources,
                                              const Extras& extras = {}) {
   std::vector<typename Type::Element> result(sources[0].size());
   for (std::size_t i = 0; i < result.size(); ++i) {
-    typename Type::Combined total{};
+    std::vector<typename Type::Combined> values;
     for (std::size_t s = 0; s < sources.size(); ++s) {
-      auto value = Type::widen(sources[s][i]);
+      values.push_back(Type::widen(sources[s][i]));
       if (s < 64 && ((extras.scaled_sources >> s) & 1) != 0)
-        value = reference::scale(value, extras.scale, extras.integer_scale);
-      total = s == 0 ? value : reference::combine(op, total, value);
+        values.back() = Type::widen(Type::narrow(reference::scale(values.back(), extras.scale, extras.integer_scale)));
     }
-    result[i] = Type::narrow(reference::divide(total, extras.divisor));
+    result[i] = Type::narrow(reference::divide(along_the_tree(op, values, 0, values.size()), extras.divisor));
   }
   return result;
 }

@@ -8,7 +8,7 @@ using namespace kernel_test;
 
 namespace {
 
-constexpr std::size_t source_counts[] = {1, 2, 3, 4, 5, 8, 17};
+constexpr std::size_t source_counts[] = {1, 2, 3, 4, 5, 7, 8, 17, 30};
 constexpr std::size_t element_counts[] = {0,  1,  2,   3,   7,   15,  16,   17,   31,  63,
                                           64, 65, 127, 129, 255, 257, 1000, 4097, 8200};
 
@@ -43,7 +43,7 @@ void check_all(const std::vector<TargetTable>& targets, ReduceOp op, DataType ty
 
 }  // namespace
 
-TEST_CASE("every kernel combines sources in their order, wherever the buffers lie, on every instruction set") {
+TEST_CASE("every kernel combines sources along the one tree, wherever the buffers lie, on every instruction set") {
   const auto targets = all_targets();
   std::mt19937_64 random(1);
   for_each_type([&](auto reference_type, DataType type) {
@@ -70,7 +70,7 @@ TEST_CASE("avg divides once in the end, and integers truncate towards zero") {
   });
 }
 
-TEST_CASE("premul_sum scales the sources it names, in the type they are combined in") {
+TEST_CASE("premul_sum scales the sources it names and rounds the products to their type") {
   const auto targets = all_targets();
   std::mt19937_64 random(3);
   for_each_type([&](auto reference_type, DataType type) {

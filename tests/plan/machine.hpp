@@ -82,8 +82,9 @@ class Machine {
 
   Word& at(std::uint32_t rank, Buffer buffer, std::uint32_t chunk, std::uint32_t piece) {
     if (in_place_ && (buffer == Buffer::input || buffer == Buffer::output)) {
-      const bool inner = (header_.collective == Collective::all_gather && buffer == Buffer::input) ||
-                         (header_.collective == Collective::reduce_scatter && buffer == Buffer::output);
+      const bool gathers = header_.collective == Collective::all_gather || header_.collective == Collective::gather;
+      const bool scatters = header_.collective == Collective::reduce_scatter || header_.collective == Collective::scatter;
+      const bool inner = (gathers && buffer == Buffer::input) || (scatters && buffer == Buffer::output);
       if (inner) chunk += rank * header_.chunks_per_block;
       buffer = Buffer::output;
     }

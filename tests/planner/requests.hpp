@@ -46,7 +46,8 @@ inline Result<Plan> plan_of(const Request& request, const std::string& algorithm
 inline const std::vector<Collective>& all_collectives() {
   static const std::vector<Collective> all{Collective::all_reduce,     Collective::reduce,     Collective::broadcast,
                                            Collective::reduce_scatter, Collective::all_gather, Collective::all_to_all,
-                                           Collective::barrier,        Collective::send_recv};
+                                           Collective::all_to_all_v,   Collective::gather,     Collective::scatter,
+                                           Collective::scan,           Collective::barrier,    Collective::send_recv};
   return all;
 }
 
@@ -56,8 +57,7 @@ inline void for_all_plans(std::uint32_t ranks, const std::function<void(const Pl
   for (const std::string_view algorithm : algorithm_names())
     for (const Collective collective : all_collectives())
       for (const std::uint32_t root : {0u, ranks / 2, ranks - 1}) {
-        const bool rooted = collective == Collective::broadcast || collective == Collective::reduce;
-        if (root != 0 && (!rooted || root >= ranks)) continue;
+        if (root != 0 && (!is_rooted(collective) || root >= ranks)) continue;
         for (const bool mapped : {true, false}) {
           std::optional<PlanHeader> seen;
           for (const std::uint64_t bytes : {std::uint64_t{8}, std::uint64_t{64} << 20}) {

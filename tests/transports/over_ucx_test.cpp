@@ -2,11 +2,14 @@
 #include <algorithm>
 #include <chrono>
 #include <numeric>
+#include <optional>
 #include <thread>
 
 #include "benchmarks/bench/data.hpp"
 #include "support/catch.hpp"
+#include "support/faults.hpp"
 #include "support/ranks.hpp"
+#include "support/uneven.hpp"
 
 using namespace rondo;
 
@@ -42,7 +45,8 @@ std::string perform(Communicator& communicator, Collective collective, std::uint
 std::string all_collectives(Communicator& communicator) {
   for (const std::uint64_t count : {0u, 1u, 5u, 63u, 257u, 4099u, 100'003u, 1'000'003u})
     for (const Collective collective : {Collective::all_reduce, Collective::broadcast, Collective::reduce,
-                                        Collective::all_gather, Collective::reduce_scatter}) {
+                                        Collective::all_gather, Collective::reduce_scatter, Collective::all_to_all,
+                                        Collective::gather, Collective::scatter, Collective::scan}) {
       const DataType type = count % 2 == 0 ? DataType::f64 : DataType::f32;
       if (std::string wrong = perform(communicator, collective, count, type); !wrong.empty()) return wrong;
       if (auto done = communicator.barrier(); !done) return "barrier: " + to_string(done.error());
@@ -133,6 +137,44 @@ TEST_CASE("all collectives over UCX are right by the planner's choice and by fou
       INFO((*algorithm == 0 ? "the planner's choice" : algorithm) << ", " << ranks << " ranks");
       CHECK(complaints(run_processes(ranks, all_collectives, over_ucx(algorithm))) == "");
     }
+}
+
+TEST_CASE("all_to_all_v over UCX moves blocks of any lengths, and finds pairs that disagree on one") {
+  const auto body = [](Communicator& communicator) -> std::string {
+    for (std::uint64_t seed = 0; seed < 60; ++seed)
+      if (auto wrong = swap_uneven(communicator, seed, seed % 10 == 0 ? 300'000 : seed * seed * 10, static_cast<Way>(seed % 3)); !wrong.empty()) return wrong;
+    std::vector<std::uint64_t> sent(communicator.size(), 100'000), received = sent;
+    if (communicator.rank() == 0) sent[1] += 1;
+    std::vector<std::int32_t> out(communicator.size() * 100'001), in(communicator.size() * 100'001);
+    const auto ended = communicator.all_to_all_v(out.data(), {sent}, in.data(), {received}, DataType::i32);
+    return expect_error(ended ? communicator.barrier() : ended, Errc::mismatch, {"rank 0 sends 400004 bytes to rank 1, which expects 400000"});
+  };
+  CHECK(complaints(run_processes(2, body, over_ucx())) == "");
+  CHECK(complaints(run_processes(3, body, over_ucx())) == "");
+}
+
+TEST_CASE("communicators split over UCX have links of their own, and outlive the one they come from") {
+  const auto body = [](Communicator& communicator) -> std::string {
+    std::optional<Communicator> pair, copy;
+    {
+      auto first = communicator.duplicate();
+      if (!first) return to_string(first.error());
+      auto made = first->split(communicator.rank() == 0 ? no_color : 4, -static_cast<std::int32_t>(communicator.rank()));
+      auto twice = first->duplicate();
+      if (!made || !twice) return to_string((!made ? made.error() : twice.error()));
+      pair = std::move(*made);
+      copy = std::move(*twice);
+    }
+    if (pair.has_value() != (communicator.rank() != 0)) return "no_color doesn't hold";
+    for (int round = 0; round < 2; ++round) {
+      if (pair)
+        if (auto wrong = swap_uneven(*pair, 3, 200'000); !wrong.empty()) return "a part: " + wrong;
+      if (auto wrong = all_collectives(*copy); !wrong.empty()) return "a copy: " + wrong;
+      if (auto wrong = all_collectives(communicator); !wrong.empty()) return wrong;
+    }
+    return "";
+  };
+  CHECK(complaints(run_processes(3, body, over_ucx())) == "");
 }
 
 TEST_CASE("messages over UCX keep their order, blocking, started and grouped, whatever their size") {

@@ -307,6 +307,41 @@ Plan all_to_all_slots(std::uint32_t ranks) {
   });
 }
 
+/// Towards the root and back: in place the root's own block is its part of the larger buffer.
+Plan gather_to_root(std::uint32_t ranks, std::uint32_t root) {
+  PlanHeader made = header(Collective::gather, ranks, 2, 0, 2);
+  made.root = root;
+  return table(made, [&](std::uint32_t rank) {
+    if (rank != root) return Program{{Lane{{copy(in(0, self, 2), {link(root, 0, 2)})}}}};
+    Lane lane{{copy(in(0, self, 2), {out(2 * root, self, 2)})}};
+    for (const std::uint32_t peer : peers_of(rank, ranks)) lane.steps.push_back(copy(link(peer, 0, 2), {out(2 * peer, self, 2)}));
+    return Program{{lane}};
+  });
+}
+
+Plan scatter_from_root(std::uint32_t ranks, std::uint32_t root) {
+  PlanHeader made = header(Collective::scatter, ranks, 2, 0, 2);
+  made.root = root;
+  return table(made, [&](std::uint32_t rank) {
+    if (rank != root) return Program{{Lane{{copy(link(root, 0, 2), {out(0, self, 2)})}}}};
+    Lane lane{{copy(in(2 * root, self, 2), {out(0, self, 2)})}};
+    for (const std::uint32_t peer : peers_of(rank, ranks)) lane.steps.push_back(copy(in(2 * peer, self, 2), {link(peer, 0, 2)}));
+    return Program{{lane}};
+  });
+}
+
+Plan chain_scan(std::uint32_t ranks) {
+  const PlanHeader made = header(Collective::scan, ranks, 1, 0, 1);
+  return table(made, [&](std::uint32_t rank) {
+    std::vector<Operand> to{out(0)};
+    if (rank + 1 < ranks) to.push_back(link(rank + 1));
+    Lane lane{{rank == 0 ? copy(in(0), to) : reduce({link(rank - 1), in(0)}, to, false)}};
+    lane.steps.push_back(copy(out(0), {out(0)}));
+    lane.steps.back().finish = true;
+    return Program{{lane}};
+  });
+}
+
 Plan send_receive() {
   const PlanHeader made = header(Collective::send_recv, 2, 1, 0, 2);
   return {made, {Program{{Lane{{copy(in(0), {link(1)})}}}}, Program{{Lane{{copy(link(0), {out(0)})}}}}}};
@@ -341,6 +376,9 @@ std::vector<NamedPlan> hand_plans() {
     plans.push_back({"gather_slots" + ranks, gather_slots(p)});
     plans.push_back({"scatter_slots" + ranks, scatter_slots(p)});
     plans.push_back({"all_to_all_slots" + ranks, all_to_all_slots(p)});
+    plans.push_back({"gather_to_root" + ranks, gather_to_root(p, 1)});
+    plans.push_back({"scatter_from_root" + ranks, scatter_from_root(p, 1)});
+    plans.push_back({"chain_scan" + ranks, chain_scan(p)});
     plans.push_back({"flag_barrier" + ranks, flag_barrier(p)});
   }
   return plans;

@@ -46,6 +46,10 @@ Plan gather_slots(std::uint32_t ranks);
 Plan scatter_slots(std::uint32_t ranks);
 Plan all_to_all_slots(std::uint32_t ranks);
 Plan send_receive();
+/// Over links: the blocks of all ranks to the root, the root's blocks to all, and sums of the ranks up to one's own.
+Plan gather_to_root(std::uint32_t ranks, std::uint32_t root);
+Plan scatter_from_root(std::uint32_t ranks, std::uint32_t root);
+Plan chain_scan(std::uint32_t ranks);
 /// Everyone's flag to everyone.
 Plan flag_barrier(std::uint32_t ranks);
 

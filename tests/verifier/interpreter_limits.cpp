@@ -27,8 +27,20 @@ class LimitFinder {
         if (inlined_ && step.kind == StepKind::wait && step.wait.rank == rank_) forbidden("an order among the lanes of an inlined rank");
         if (inlined_ && !step.after.empty()) forbidden("an order among the lanes of an inlined rank");
         if (inlined_ && step.skew != 0) forbidden("skew in an inlined plan");
+        if (header_.collective == Collective::all_to_all_v && header_.neutral && !moves_one_block(step))
+          forbidden("a step of all_to_all_v that moves no pair's block");
         if (step.kind == StepKind::copy || step.kind == StepKind::reduce) look_at(step);
       }
+  }
+
+  bool moves_one_block(const Step& step) const {
+    if (step.kind != StepKind::copy || step.sources.size() != 1 || step.destinations.size() != 1 || !step.after.empty()) return false;
+    const Operand& from = step.sources[0];
+    const Operand& to = step.destinations[0];
+    if (from.count != 1 || header_.chunks_per_block != 1) return false;
+    if (from.buffer == Buffer::link) return to.buffer == Buffer::output && to.index == from.rank;
+    if (from.buffer != Buffer::input) return false;
+    return to.buffer == Buffer::link ? from.index == to.rank : to.buffer == Buffer::output && from.index == rank_ && to.index == rank_;
   }
 
   void look_at(const Step& step) {

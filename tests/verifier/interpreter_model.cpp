@@ -79,8 +79,8 @@ Place Model::place(Buffer buffer, std::uint32_t rank, std::uint32_t chunk, std::
     return scratch_ + (rank * header_.scratch_chunks + chunk) * header_.depth + piece % header_.depth;
   std::uint32_t area = buffer == Buffer::output ? 1 : 0;
   if (in_place_ && owns_both(header_, rank)) {
-    const bool gathers = header_.collective == Collective::all_gather;
-    const bool scatters = header_.collective == Collective::reduce_scatter;
+    const bool gathers = header_.collective == Collective::all_gather || header_.collective == Collective::gather;
+    const bool scatters = header_.collective == Collective::reduce_scatter || header_.collective == Collective::scatter;
     if ((gathers && area == 0) || (scatters && area == 1)) chunk += rank * header_.chunks_per_block;
     area = gathers ? 1 : 0;
   }
@@ -153,7 +153,7 @@ Event Model::make_event(std::uint32_t rank, std::uint32_t lane, std::uint32_t nu
   }
   if (step.kind == StepKind::wait || step.kind == StepKind::signal) return event;
   event.kind = EventKind::move;
-  event.finish = step.kind == StepKind::reduce && step.finish;
+  event.finish = step.finish && header_.ranks > 1;
   for (const Operand& operand : step.sources) event.sources.push_back(lay_out(operand, event, false));
   for (const Operand& operand : step.destinations) event.destinations.push_back(lay_out(operand, event, true));
   return event;
@@ -200,16 +200,21 @@ ValueId Model::expected(Values& values, std::uint32_t rank, std::uint32_t chunk,
       return values.make({{header_.root, chunk, piece, 0, 0}});
     case Collective::send_recv:
       return values.make({{0, chunk, piece, 0, 0}});
+    case Collective::scatter:
+      return values.make({{header_.root, rank * each + chunk, piece, 0, 0}});
     case Collective::all_gather:
+    case Collective::gather:
       return values.make({{chunk / each, chunk % each, piece, 0, 0}});
     case Collective::all_to_all:
+    case Collective::all_to_all_v:
       return values.make({{chunk / each, rank * each + chunk % each, piece, 0, 0}});
     default:
       break;
   }
   const std::uint32_t from = header_.collective == Collective::reduce_scatter ? rank * each + chunk : chunk;
   std::vector<Term> terms;
-  for (std::uint32_t peer = 0; peer < header_.ranks; ++peer)
+  const std::uint32_t contributors = header_.collective == Collective::scan ? rank + 1 : header_.ranks;
+  for (std::uint32_t peer = 0; peer < contributors; ++peer)
     terms.push_back({peer, from, piece, 1, header_.ranks > 1 ? 1u : 0u});
   return values.make(std::move(terms));
 }

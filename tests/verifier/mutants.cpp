@@ -95,7 +95,7 @@ class Breeder {
 
   void change_rest() {
     const Step& step = steps()[step_];
-    if (step.kind == StepKind::reduce)
+    if (step.kind == StepKind::reduce || (step.kind == StepKind::copy && is_reduction(header_.collective)))
       add_step(step.finish ? "doesn't finish" : "finishes", [](Step& changed) { changed.finish = !changed.finish; });
     for (std::size_t k = 0; k < step.after.size(); ++k) {
       const auto at = static_cast<std::ptrdiff_t>(k);

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <cstring>
 #include <string>
 
 #include "base/descriptors.hpp"
@@ -74,6 +75,11 @@ Result<Segment> Segment::map(int fd, std::uint64_t bytes) {
   segment.data_ = *data;
   segment.bytes_ = bytes;
   return segment;
+}
+
+void Segment::give_back(std::uint64_t offset, std::uint64_t bytes) {
+  const int modes = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
+  if (fallocate(fd_.get(), modes, static_cast<off_t>(offset), static_cast<off_t>(bytes)) != 0) std::memset(data_ + offset, 0, bytes);
 }
 
 Result<void> Segment::commit(std::uint64_t offset, std::uint64_t bytes) {

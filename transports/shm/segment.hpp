@@ -23,6 +23,8 @@ class Segment {
 
   /// Takes memory for [offset, offset + bytes): an error and not SIGBUS when there is none.
   Result<void> commit(std::uint64_t offset, std::uint64_t bytes);
+  /// Gives it back. What can't be given back stays taken, and is zero all the same.
+  void give_back(std::uint64_t offset, std::uint64_t bytes);
 
   std::byte* data() const { return data_; }
   std::uint64_t size() const { return bytes_; }

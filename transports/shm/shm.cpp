@@ -81,6 +81,7 @@ class ShmTransport final : public Transport {
   std::byte* segment(std::uint32_t rank) override { return rank == options_.rank ? own_.data() : peers_[rank].data(); }
   std::uint64_t segment_bytes() const override { return options_.segment_bytes; }
   Result<void> commit(std::uint64_t offset, std::uint64_t bytes) override { return own_.commit(offset, bytes); }
+  void give_back(std::uint64_t offset, std::uint64_t bytes) override { own_.give_back(offset, bytes); }
 
   // pairs with the watcher's release: whoever sees that the rank has gone sees its segment's last words
   bool gone(std::uint32_t rank) const override { return (*note_)[rank].load(std::memory_order_acquire); }

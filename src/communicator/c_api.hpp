@@ -1,0 +1,82 @@
+// What the files of the C interface share: the handles, failures as statuses, and the judgement of what C can pass and C++ can't.
+// c_api_communicators.cpp makes and asks communicators, c_api_calls.cpp runs calls, c_api_works.cpp starts them, c_api_plans.cpp shows and takes plans.
+#pragma once
+
+#include <exception>
+#include <initializer_list>
+#include <optional>
+#include <string>
+
+#include "rondo/communicator.hpp"
+#include "rondo/rondo.h"
+
+struct rondo_communicator {
+  rondo::Communicator value;
+};
+struct rondo_work {
+  rondo::Work value;
+};
+
+namespace rondo::c {
+
+/// Keeps the error for rondo_last_error and returns its status.
+rondo_status failed(const Error& error) noexcept;
+/// The same for an exception: what the library doesn't catch itself is a failed allocation.
+rondo_status failed(const std::exception& exception) noexcept;
+
+/// Runs `body`, which returns a Result<void>. No exception crosses the C boundary.
+template <class Body>
+rondo_status guarded(const Body& body) noexcept {
+  try {
+    const Result<void> result = body();
+    return result ? RONDO_SUCCESS : failed(result.error());
+  } catch (const std::exception& exception) {
+    return failed(exception);
+  }
+}
+
+inline Error wrong(const std::string& what) { return Error{Errc::invalid_argument, what, 0, "rondo.h"}; }
+
+struct Argument {
+  const char* name;
+  const void* pointer;
+};
+
+/// The first of a function's pointers that is null.
+std::optional<Error> find_null(std::initializer_list<Argument> arguments);
+
+/// A number that rondo_type doesn't have.
+std::optional<Error> wrong_type(rondo_type type);
+
+/// What is wrong with a call before its plan is known.
+std::optional<Error> wrong_call(const rondo_call& call, std::uint32_t ranks);
+
+/// Seconds from C; `name` is the argument's.
+Result<std::chrono::nanoseconds> duration_of(double seconds, const char* name);
+
+/// A struct that begins with its size. rondo_options says how such structs grow: once one has, the least size is its first version's, and
+/// a shorter one is filled up with zeros.
+std::optional<Error> wrong_struct(const void* given, std::size_t size, std::size_t known, const char* name);
+
+/// Hands a text over to the caller, who releases it with rondo_text_destroy.
+void give(const std::string& text, char** place);
+
+/// The arguments of a collective's own function.
+inline rondo_call make_call(rondo_collective collective, const void* input, void* output, std::uint64_t count, rondo_type type, rondo_op op = RONDO_SUM,
+                            std::uint32_t root = 0, double factor = 1) {
+  return {sizeof(rondo_call), collective, type, op, root, input, output, count, factor};
+}
+
+inline DataType type_of(rondo_type type) { return static_cast<DataType>(type); }
+
+inline Call call_of(const rondo_call& call) {
+  const auto op = static_cast<ReduceOp>(call.op);
+  return {static_cast<Collective>(call.collective), call.input, call.output, call.count, type_of(call.type), op, call.root, call.factor};
+}
+
+inline Blocks blocks_of(const Communicator& communicator, const std::uint64_t* counts, const std::uint64_t* offsets) {
+  const std::size_t size = communicator.size();
+  return {{counts, size}, offsets == nullptr ? std::span<const std::uint64_t>() : std::span<const std::uint64_t>(offsets, size)};
+}
+
+}  // namespace rondo::c

@@ -1,0 +1,151 @@
+// The C interface: communicators, how they are made, asked, ended and released.
+#include <cstddef>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "communicator/c_api.hpp"
+
+using namespace rondo;
+using namespace rondo::c;
+
+namespace {
+
+static_assert(sizeof(rondo_options) == offsetof(rondo_options, strict) + sizeof(rondo_options::strict));
+static_assert(sizeof(rondo_call) == offsetof(rondo_call, factor) + sizeof(rondo_call::factor));
+
+Result<CommunicatorOptions> options_of(const rondo_options* given) {
+  CommunicatorOptions options;
+  if (given == nullptr) return options;
+  if (auto error = wrong_struct(given, given->size, sizeof *given, "rondo_options")) return *error;
+  const auto timeout = duration_of(given->timeout_seconds, "timeout_seconds");
+  if (!timeout) return timeout.error();
+  const auto bootstrap = duration_of(given->bootstrap_timeout_seconds, "bootstrap_timeout_seconds");
+  if (!bootstrap) return bootstrap.error();
+  if (given->timeout_seconds != 0) options.timeout = *timeout;
+  if (given->bootstrap_timeout_seconds != 0) options.bootstrap_timeout = *bootstrap;
+  if (given->algorithm != nullptr) options.algorithm = given->algorithm;
+  if (given->transport != nullptr) options.transport = given->transport;
+  options.strict = given->strict != 0;
+  return options;
+}
+
+rondo_options with_timeout(double seconds) { return {sizeof(rondo_options), seconds, 0, nullptr, nullptr, 0}; }
+
+Result<void> hand_over(Result<Communicator> made, rondo_communicator** communicator) {
+  if (!made) return made.error();
+  *communicator = new rondo_communicator{std::move(*made)};
+  return {};
+}
+
+}  // namespace
+
+extern "C" {
+
+rondo_status rondo_create_from_environment_with_options(const rondo_options* options, rondo_communicator** communicator) {
+  return guarded([&]() -> Result<void> {
+    if (auto error = find_null({{"communicator", communicator}})) return *error;
+    const auto checked = options_of(options);
+    if (!checked) return checked.error();
+    return hand_over(Communicator::from_environment(*checked), communicator);
+  });
+}
+
+rondo_status rondo_create_local_with_options(uint32_t rank, uint32_t size, const char* job, const rondo_options* options, rondo_communicator** communicator) {
+  return guarded([&]() -> Result<void> {
+    if (auto error = find_null({{"job", job}, {"communicator", communicator}})) return *error;
+    const auto checked = options_of(options);
+    if (!checked) return checked.error();
+    return hand_over(Communicator::local(rank, size, job, *checked), communicator);
+  });
+}
+
+rondo_status rondo_create_in_process_with_options(uint32_t count, const rondo_options* options, rondo_communicator** communicators) {
+  return guarded([&]() -> Result<void> {
+    if (auto error = find_null({{"communicators", communicators}})) return *error;
+    const auto checked = options_of(options);
+    if (!checked) return checked.error();
+    auto made = Communicator::in_process(count, *checked);
+    if (!made) return made.error();
+    std::vector<std::unique_ptr<rondo_communicator>> handles;
+    for (Communicator& rank : *made) handles.push_back(std::make_unique<rondo_communicator>(std::move(rank)));
+    for (auto& handle : handles) *communicators++ = handle.release();
+    return {};
+  });
+}
+
+rondo_status rondo_create_from_environment(double timeout_seconds, rondo_communicator** communicator) {
+  const rondo_options options = with_timeout(timeout_seconds);
+  return rondo_create_from_environment_with_options(&options, communicator);
+}
+
+rondo_status rondo_create_local(uint32_t rank, uint32_t size, const char* job, double timeout_seconds, rondo_communicator** communicator) {
+  const rondo_options options = with_timeout(timeout_seconds);
+  return rondo_create_local_with_options(rank, size, job, &options, communicator);
+}
+
+rondo_status rondo_create_in_process(uint32_t count, double timeout_seconds, rondo_communicator** communicators) {
+  const rondo_options options = with_timeout(timeout_seconds);
+  return rondo_create_in_process_with_options(count, &options, communicators);
+}
+
+rondo_status rondo_split(rondo_communicator* communicator, int32_t color, int32_t key, rondo_communicator** child) {
+  return guarded([&]() -> Result<void> {
+    if (auto error = find_null({{"communicator", communicator}, {"child", child}})) return *error;
+    auto made = communicator->value.split(color, key);
+    if (!made) return made.error();
+    *child = *made ? new rondo_communicator{std::move(**made)} : nullptr;
+    return {};
+  });
+}
+
+rondo_status rondo_duplicate(rondo_communicator* communicator, rondo_communicator** copy) {
+  return guarded([&]() -> Result<void> {
+    if (auto error = find_null({{"communicator", communicator}, {"copy", copy}})) return *error;
+    return hand_over(communicator->value.duplicate(), copy);
+  });
+}
+
+void rondo_destroy(rondo_communicator* communicator) { delete communicator; }
+
+rondo_status rondo_rank(const rondo_communicator* communicator, uint32_t* rank) {
+  return guarded([&]() -> Result<void> {
+    if (auto error = find_null({{"communicator", communicator}, {"rank", rank}})) return *error;
+    *rank = communicator->value.rank();
+    return {};
+  });
+}
+
+rondo_status rondo_size(const rondo_communicator* communicator, uint32_t* size) {
+  return guarded([&]() -> Result<void> {
+    if (auto error = find_null({{"communicator", communicator}, {"size", size}})) return *error;
+    *size = communicator->value.size();
+    return {};
+  });
+}
+
+rondo_status rondo_topology(const rondo_communicator* communicator, char** json) {
+  return guarded([&]() -> Result<void> {
+    if (auto error = find_null({{"communicator", communicator}, {"json", json}})) return *error;
+    give(write_topology_json(communicator->value.topology()), json);
+    return {};
+  });
+}
+
+rondo_status rondo_flight_record(const rondo_communicator* communicator, char** text) {
+  return guarded([&]() -> Result<void> {
+    if (auto error = find_null({{"communicator", communicator}, {"text", text}})) return *error;
+    give(communicator->value.flight_record(), text);
+    return {};
+  });
+}
+
+rondo_status rondo_abort(rondo_communicator* communicator) {
+  return guarded([&]() -> Result<void> {
+    if (auto error = find_null({{"communicator", communicator}})) return *error;
+    communicator->value.abort();
+    return {};
+  });
+}
+
+}  // extern "C"

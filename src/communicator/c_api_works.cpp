@@ -1,0 +1,140 @@
+// The C interface: started calls and their works.
+#include <utility>
+
+#include "communicator/c_api.hpp"
+
+using namespace rondo;
+using namespace rondo::c;
+
+namespace {
+
+/// What the library refused at once has ended already: its failure is the starter's.
+Result<void> hand_over(Work started, rondo_work** work) {
+  if (started.done())
+    if (auto refused = started.wait(); !refused) return refused;
+  *work = new rondo_work{std::move(started)};
+  return {};
+}
+
+rondo_status start(rondo_communicator* communicator, const rondo_call& call, rondo_work** work) {
+  return guarded([&]() -> Result<void> {
+    if (auto error = find_null({{"communicator", communicator}, {"work", work}})) return *error;
+    if (auto error = wrong_call(call, communicator->value.size())) return *error;
+    return hand_over(communicator->value.start(call_of(call)), work);
+  });
+}
+
+}  // namespace
+
+extern "C" {
+
+rondo_status rondo_start(rondo_communicator* communicator, const rondo_call* call, rondo_work** work) {
+  const rondo_status judged = guarded([&]() -> Result<void> {
+    if (auto error = find_null({{"call", call}})) return *error;
+    if (auto error = wrong_struct(call, call->size, sizeof *call, "rondo_call")) return *error;
+    return {};
+  });
+  return judged == RONDO_SUCCESS ? start(communicator, *call, work) : judged;
+}
+
+rondo_status rondo_start_all_reduce(rondo_communicator* communicator, const void* input, void* output, uint64_t count, rondo_type type, rondo_op op,
+                                    rondo_work** work) {
+  return start(communicator, make_call(RONDO_ALL_REDUCE, input, output, count, type, op), work);
+}
+rondo_status rondo_start_reduce(rondo_communicator* communicator, const void* input, void* output, uint64_t count, rondo_type type, rondo_op op, uint32_t root,
+                                rondo_work** work) {
+  return start(communicator, make_call(RONDO_REDUCE, input, output, count, type, op, root), work);
+}
+rondo_status rondo_start_broadcast(rondo_communicator* communicator, const void* input, void* output, uint64_t count, rondo_type type, uint32_t root,
+                                   rondo_work** work) {
+  return start(communicator, make_call(RONDO_BROADCAST, input, output, count, type, RONDO_SUM, root), work);
+}
+rondo_status rondo_start_reduce_scatter(rondo_communicator* communicator, const void* input, void* output, uint64_t count, rondo_type type, rondo_op op,
+                                        rondo_work** work) {
+  return start(communicator, make_call(RONDO_REDUCE_SCATTER, input, output, count, type, op), work);
+}
+rondo_status rondo_start_all_gather(rondo_communicator* communicator, const void* input, void* output, uint64_t count, rondo_type type, rondo_work** work) {
+  return start(communicator, make_call(RONDO_ALL_GATHER, input, output, count, type), work);
+}
+rondo_status rondo_start_all_to_all(rondo_communicator* communicator, const void* input, void* output, uint64_t count, rondo_type type, rondo_work** work) {
+  return start(communicator, make_call(RONDO_ALL_TO_ALL, input, output, count, type), work);
+}
+rondo_status rondo_start_all_to_all_v(rondo_communicator* communicator, const void* input, const uint64_t* sent_counts, const uint64_t* sent_offsets,
+                                      void* output, const uint64_t* received_counts, const uint64_t* received_offsets, rondo_type type,
+                                      rondo_work** work) {
+  return guarded([&]() -> Result<void> {
+    if (auto error = find_null({{"communicator", communicator}, {"work", work}, {"sent_counts", sent_counts}, {"received_counts", received_counts}}))
+      return *error;
+    if (auto error = wrong_type(type)) return *error;
+    Communicator& c = communicator->value;
+    return hand_over(
+        c.start_all_to_all_v(input, blocks_of(c, sent_counts, sent_offsets), output, blocks_of(c, received_counts, received_offsets), type_of(type)), work);
+  });
+}
+rondo_status rondo_start_gather(rondo_communicator* communicator, const void* input, void* output, uint64_t count, rondo_type type, uint32_t root,
+                                rondo_work** work) {
+  return start(communicator, make_call(RONDO_GATHER, input, output, count, type, RONDO_SUM, root), work);
+}
+rondo_status rondo_start_scatter(rondo_communicator* communicator, const void* input, void* output, uint64_t count, rondo_type type, uint32_t root,
+                                 rondo_work** work) {
+  return start(communicator, make_call(RONDO_SCATTER, input, output, count, type, RONDO_SUM, root), work);
+}
+rondo_status rondo_start_scan(rondo_communicator* communicator, const void* input, void* output, uint64_t count, rondo_type type, rondo_op op,
+                              rondo_work** work) {
+  return start(communicator, make_call(RONDO_SCAN, input, output, count, type, op), work);
+}
+rondo_status rondo_start_barrier(rondo_communicator* communicator, rondo_work** work) {
+  return start(communicator, make_call(RONDO_BARRIER, nullptr, nullptr, 0, RONDO_U8), work);
+}
+
+rondo_status rondo_start_send(rondo_communicator* communicator, const void* data, uint64_t count, rondo_type type, uint32_t to, rondo_work** work) {
+  return guarded([&]() -> Result<void> {
+    if (auto error = find_null({{"communicator", communicator}, {"work", work}})) return *error;
+    if (auto error = wrong_type(type)) return *error;
+    return hand_over(communicator->value.start_send(data, count, type_of(type), to), work);
+  });
+}
+rondo_status rondo_start_recv(rondo_communicator* communicator, void* data, uint64_t count, rondo_type type, uint32_t from, rondo_work** work) {
+  return guarded([&]() -> Result<void> {
+    if (auto error = find_null({{"communicator", communicator}, {"work", work}})) return *error;
+    if (auto error = wrong_type(type)) return *error;
+    return hand_over(communicator->value.start_recv(data, count, type_of(type), from), work);
+  });
+}
+rondo_status rondo_start_recv_any(rondo_communicator* communicator, void* data, uint64_t count, rondo_type type, rondo_work** work) {
+  return guarded([&]() -> Result<void> {
+    if (auto error = find_null({{"communicator", communicator}, {"work", work}})) return *error;
+    if (auto error = wrong_type(type)) return *error;
+    return hand_over(communicator->value.start_recv_any(data, count, type_of(type)), work);
+  });
+}
+
+int rondo_work_done(const rondo_work* work) { return work == nullptr || work->value.done() ? 1 : 0; }
+
+rondo_status rondo_work_wait(rondo_work* work) {
+  return guarded([&]() -> Result<void> {
+    if (auto error = find_null({{"work", work}})) return *error;
+    return work->value.wait();
+  });
+}
+
+rondo_status rondo_work_wait_for(rondo_work* work, double seconds) {
+  return guarded([&]() -> Result<void> {
+    if (auto error = find_null({{"work", work}})) return *error;
+    const auto most = duration_of(seconds, "seconds");
+    if (!most) return most.error();
+    return work->value.wait_for(*most);
+  });
+}
+
+rondo_status rondo_work_source(const rondo_work* work, uint32_t* source) {
+  return guarded([&]() -> Result<void> {
+    if (auto error = find_null({{"work", work}, {"source", source}})) return *error;
+    *source = work->value.source().value_or(RONDO_NO_RANK);
+    return {};
+  });
+}
+
+void rondo_work_destroy(rondo_work* work) { delete work; }
+
+}  // extern "C"

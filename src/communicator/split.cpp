@@ -1,0 +1,228 @@
+// Communicators from communicators: the ranks of a color agree, over the communicator they have, on what the new one needs.
+#include <algorithm>
+#include <cstring>
+
+#include "base/clock.hpp"
+#include "base/config.hpp"
+#include "communicator/group_transport.hpp"
+#include "communicator/impl.hpp"
+#include "communicator/layouts.hpp"
+#include "communicator/transports.hpp"
+
+namespace rondo {
+namespace {
+
+constexpr std::size_t longest_reason = 240;
+
+/// What a rank asks for, in the first round.
+struct Bid {
+  std::int32_t color = no_color;
+  std::int32_t key = 0;
+  std::uint64_t share_bytes = 0;  ///< 0: it can't take part, and says why in the second round
+  std::uint64_t epoch = 0;
+};
+
+/// What it has made, in the second.
+struct Offer {
+  std::uint64_t offset = 0;
+  std::uint32_t entry = 0;
+  std::uint32_t address_bytes = 0;      ///< over message links
+  char reason[longest_reason] = {};     ///< why it can't take part; empty: it can
+};
+
+void give_reason(char (&place)[longest_reason], const Error& error) {
+  const std::size_t length = std::min(error.detail.size(), longest_reason - 1);
+  std::memcpy(place, error.detail.data(), length);
+  place[length] = 0;
+}
+
+std::string reason_of(const char (&place)[longest_reason]) { return std::string(place, strnlen(place, longest_reason)); }
+
+/// Ranks of one color in their new order.
+std::vector<std::uint32_t> members_of(const std::vector<Bid>& bids, std::int32_t color) {
+  std::vector<std::uint32_t> members;
+  for (std::uint32_t rank = 0; rank < bids.size(); ++rank)
+    if (bids[rank].color == color) members.push_back(rank);
+  std::stable_sort(members.begin(), members.end(), [&](std::uint32_t a, std::uint32_t b) { return bids[a].key < bids[b].key; });
+  return members;
+}
+
+}  // namespace
+
+/// One split under way on one rank. Every rank of the parent goes through the same rounds, whatever becomes of its own color.
+class Communicator::Impl::Split {
+ public:
+  Split(Impl& parent, std::int32_t color, std::int32_t key) : parent_(parent), over_links_(parent.parts_.transport->segment_bytes() == 0) {
+    bid_.color = color;
+    bid_.key = key;
+  }
+
+  /// Errors: of the parent's calls; out_of_resources and the like on all ranks of the color.
+  Result<std::optional<CommunicatorParts>> run() {
+    bid();
+    auto bids = all_of(bid_);
+    if (!bids) return bids.error();
+    if (takes_part()) {
+      members_ = members_of(*bids, bid_.color);
+      if (!failure_) failure_ = lay_out(*bids);
+    }
+    auto offers = all_of(offer());
+    if (!offers) return clean(offers.error());
+    if (over_links_) {
+      if (auto error = connect_links(*offers)) return *error;
+    }
+    if (!takes_part()) return std::optional<CommunicatorParts>();
+    for (const std::uint32_t member : members_)
+      if (const std::string reason = reason_of((*offers)[member].reason); !reason.empty() && !failure_)
+        failure_ = Error{Errc::peer_failed, "rank " + std::to_string(member) + " could not take part in the split: " + reason, 0, "split"};
+    if (failure_) return clean(*failure_);
+    if (!over_links_) map(*offers);
+    return std::optional<CommunicatorParts>(std::move(parts_));
+  }
+
+ private:
+  bool takes_part() const { return bid_.color != no_color; }
+
+  /// Every rank's value, by rank.
+  template <class T>
+  Result<std::vector<T>> all_of(const T& own) {
+    std::vector<T> all(parent_.size());
+    if (auto done = parent_.run(Call{Collective::all_gather, &own, all.data(), sizeof(T), DataType::u8}); !done) return done.error();
+    return all;
+  }
+
+  void bid() {
+    if (!takes_part()) return;
+    bid_.epoch = parent_.parts_.family->next_epoch();
+    const auto set = config();
+    auto share = set ? take_share(set->staging_bytes, parent_.parts_.ranks_here) : Result<StagingShare>(set.error());
+    if (!share) {
+      failure_ = share.error();
+      return;
+    }
+    bid_.share_bytes = share->bytes();
+    parts_.share = std::move(*share);
+  }
+
+  /// All that follows from the bids, and this rank's part of the memory.
+  std::optional<Error> lay_out(const std::vector<Bid>& bids) {
+    const CommunicatorParts& from = parent_.parts_;
+    std::uint64_t common_share = bid_.share_bytes;
+    for (std::uint32_t k = 0; k < members_.size(); ++k) {
+      const std::uint32_t member = members_[k];
+      if (member == parent_.rank()) parts_.rank = k;
+      if (bids[member].share_bytes != 0) common_share = std::min(common_share, bids[member].share_bytes);
+      parts_.epoch = std::max(parts_.epoch, bids[member].epoch);
+      parts_.peers.push_back(from.peers[member]);
+      parts_.family_ranks.push_back(from.family_ranks[member]);
+    }
+    if (common_share < least_share()) return Error{Errc::invalid_argument, "a rank's share of the shared memory is too small", 0, "split"};
+    parts_.size = static_cast<std::uint32_t>(members_.size());
+    parts_.options = from.options;
+    parts_.topology = from.topology;
+    parts_.topology.ranks.clear();
+    for (const std::uint32_t member : members_) parts_.topology.ranks.push_back(from.topology.ranks[member]);
+    parts_.oversubscribed = from.oversubscribed;
+    parts_.probed_latency_ns = from.probed_latency_ns;
+    parts_.ranks_here = from.ranks_here;
+    parts_.layout = main_layout(common_share);
+    parts_.pair_layout = pair_layout(common_share, parts_.size);
+    if (over_links_) return make_links();
+    parts_.share.shrink(common_share);
+    parts_.family = from.family;
+    auto room = parts_.family->take_room(segment_bytes(common_share, parts_.size));
+    if (!room) return room.error();
+    parts_.room = *room;
+    if (auto committed = parts_.family->transport().commit(room->offset, parts_.layout.control_bytes()); !committed) return committed.error();
+    parts_.family->enter(*room, parts_.epoch);
+    return std::nullopt;
+  }
+
+  /// A transport of its own, since one can't serve two threads.
+  std::optional<Error> make_links() {
+    parts_.share.shrink(0);  // over links staging is private memory
+    const std::vector<RankInfo> infos(parts_.size);
+    auto transport = choose_transport(std::string(parent_.parts_.transport->name()), infos, TransportRequest{parts_.rank, parts_.size, 0});
+    if (!transport) return transport.error();
+    auto address = (*transport)->address();
+    if (!address) return address.error();
+    address_ = std::move(*address);
+    parts_.family = std::make_shared<Family>(std::move(*transport), parts_.rank, 0, 0);
+    parts_.transport = std::shared_ptr<Transport>(parts_.family, &parts_.family->transport());
+    for (std::uint32_t k = 0; k < parts_.size; ++k) parts_.family_ranks[k] = k;
+    return std::nullopt;
+  }
+
+  Offer offer() const {
+    Offer offer;
+    offer.offset = parts_.room.offset;
+    offer.entry = parts_.room.entry;
+    offer.address_bytes = static_cast<std::uint32_t>(address_.bytes.size());
+    if (failure_) give_reason(offer.reason, *failure_);
+    return offer;
+  }
+
+  /// Over links two rounds more: addresses, and whether they could be connected. Error: of the parent's calls.
+  std::optional<Error> connect_links(std::vector<Offer>& offers) {
+    std::uint32_t longest = 1;
+    for (const Offer& each : offers) longest = std::max(longest, each.address_bytes);
+    std::vector<std::byte> own(address_.bytes), all(std::size_t{longest} * parent_.size());
+    own.resize(longest);
+    if (auto done = parent_.run(Call{Collective::all_gather, own.data(), all.data(), longest, DataType::u8}); !done) return done.error();
+    bool connects = takes_part();
+    for (const std::uint32_t member : members_) connects = connects && offers[member].reason[0] == 0;
+    if (connects) {
+      std::vector<Address> addresses(members_.size());
+      for (std::size_t k = 0; k < members_.size(); ++k) {
+        const auto begin = all.begin() + static_cast<std::ptrdiff_t>(std::size_t{longest} * members_[k]);
+        addresses[k].bytes.assign(begin, begin + std::min(longest, offers[members_[k]].address_bytes));
+      }
+      failure_ = meet(addresses);
+    }
+    auto outcomes = all_of(offer());
+    if (!outcomes) return outcomes.error();
+    offers = std::move(*outcomes);
+    return std::nullopt;
+  }
+
+  std::optional<Error> meet(const std::vector<Address>& addresses) {
+    const std::int64_t deadline_ns = now_ns() + parts_.options.bootstrap_timeout.count();
+    if (auto connected = parts_.transport->connect(addresses, deadline_ns); !connected) return connected.error();
+    parts_.status_links = std::make_unique<StatusLinks>(*parts_.transport, parts_.rank, parts_.size);
+    if (auto met = parts_.status_links->meet(deadline_ns); !met) return met.error();
+    return std::nullopt;
+  }
+
+  /// All members have made their parts: from here on they may be touched.
+  void map(const std::vector<Offer>& offers) {
+    std::vector<GroupMember> group;
+    for (std::uint32_t k = 0; k < parts_.size; ++k) {
+      const Offer& theirs = offers[members_[k]];
+      group.push_back({parts_.family_ranks[k], theirs.offset});
+      if (k != parts_.rank) parts_.ledger.push_back({parts_.family_ranks[k], theirs.entry});
+    }
+    parts_.transport = make_group_transport(parts_.family, std::move(group), parts_.rank, parts_.room.bytes);
+  }
+
+  Error clean(Error error) {
+    if (parts_.room.bytes != 0) parts_.family->return_room(parts_.room);
+    return error;
+  }
+
+  Impl& parent_;
+  const bool over_links_;
+  Bid bid_;
+  std::vector<std::uint32_t> members_;  // of this rank's color, by their ranks in the parent
+  CommunicatorParts parts_;
+  Address address_;
+  std::optional<Error> failure_;
+};
+
+Result<std::optional<CommunicatorParts>> Communicator::Impl::split(std::int32_t color, std::int32_t key) {
+  if (color < 0 && color != no_color)
+    return Error{Errc::invalid_argument, "color " + std::to_string(color) + "; accepted: 0 and above, or no_color (-1)", 0, "split"};
+  if (in_group()) return Error{Errc::invalid_argument, "split between group_begin and group_end: it can't be collected", 0, "split"};
+  return Split(*this, color, key).run();
+}
+
+}  // namespace rondo
