@@ -82,6 +82,14 @@ bool Communicator::Impl::match_any() {
   return moved;
 }
 
+/// Whether a receive is under way or queued: behind the message it takes there may be another one, of a peer that has left since.
+bool Communicator::Impl::is_receiving() const {
+  return std::any_of(pairs_.begin(), pairs_.end(), [&](const auto& pair) {
+    const Channel& channel = *pair.second;
+    return pair.first.second == rank() && (!channel.queue.empty() || channel.sync_waits);
+  });
+}
+
 /// The channel of a peer whose message waits for a receive, or null. Starts behind the one that was served last.
 Channel* Communicator::Impl::next_sender() {
   parts_.transport->progress();
@@ -137,7 +145,7 @@ std::optional<Error> Communicator::Impl::find_lost_sender(const std::string& wha
     if (state == MemberState::left) ++left;
     else if (state != MemberState::running || gone) return blame(peer, state, what);
   }
-  if (left + 1 < size()) return std::nullopt;
+  if (left + 1 < size() || is_receiving()) return std::nullopt;
   return Error{Errc::peer_failed, "all other ranks left the communicator before " + what, 0, "rank " + std::to_string(rank())};
 }
 
@@ -152,7 +160,7 @@ std::optional<Error> Communicator::Impl::find_lost_sender_link(const std::string
     if (notice.kind == Notice::Kind::left) ++left;
     else if (parts_.transport->gone(peer)) return blame(peer, MemberState::running, what);
   }
-  if (left + 1 < size()) return std::nullopt;
+  if (left + 1 < size() || is_receiving()) return std::nullopt;
   return Error{Errc::peer_failed, "all other ranks left the communicator before " + what, 0, "rank " + std::to_string(rank())};
 }
 

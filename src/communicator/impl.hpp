@@ -111,6 +111,7 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   std::optional<Error> wrong_any() const;
   std::shared_ptr<Work::State> enqueue_any(void* data, std::uint64_t count, DataType type);
   bool match_any();
+  bool is_receiving() const;
   Channel* next_sender();
   bool may_have_sent(std::uint32_t peer) const;
   bool has_message(const Channel& channel, std::uint32_t peer) const;
