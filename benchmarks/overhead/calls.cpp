@@ -9,6 +9,7 @@
 #include "communicator/plan_cache.hpp"
 #include "executor/run.hpp"
 #include "executor/run_blocks.hpp"
+#include "executor/run_direct.hpp"
 #include "executor/run_inline.hpp"
 #include "executor/run_links.hpp"
 #include "executor/run_steps.hpp"

@@ -24,6 +24,7 @@ struct Request {
   ReduceOp op = ReduceOp::sum;                     ///< of the collectives that reduce
   std::uint32_t root = 0;                          ///< where is_rooted(collective)
   Alias alias = Alias::none;                       ///< how input and output lie to each other
+  bool symmetric = false;                          ///< ranks can read one another's input and output (docs/design/0010-symmetric-memory.md)
   bool strict = false;  ///< its bits may depend on nothing but the inputs and the number of ranks (docs/design/0009-strict.md)
 };
 

@@ -13,6 +13,17 @@ Result<Proof> prove(const Plan& plan, const char* what) {
   return Error{Errc::invalid_plan, "plan '" + plan.header.algorithm + "'" + what + " is wrong: " + to_string(proof.violations.front()), 0, "use_plan"};
 }
 
+/// Whether ranks read peers' buffers and write into none of them: what calls on symmetric memory run as it stands.
+bool reads_peers_alone(const Plan& plan) {
+  if (plan.header.protocol != Protocol::direct) return false;
+  for (std::uint32_t rank = 0; rank < plan.header.ranks; ++rank)
+    for (const Lane& lane : plan.program(rank).lanes)
+      for (const Step& step : lane.steps)
+        for (const Operand& operand : step.destinations)
+          if (operand.buffer == Buffer::output && operand.rank != self && operand.rank != rank) return false;
+  return true;
+}
+
 /// Message links take the transport's channels by their own numbers; those above are for other uses (status_links.hpp).
 Result<void> check_channels(const Plan& plan) {
   for (std::uint32_t rank = 0; rank < plan.header.ranks; ++rank)
@@ -52,10 +63,12 @@ Result<void> Communicator::Impl::adopt_plan(Channel& channel, const Plan& plan, 
   Plan ready = lower(insert_shadows(plan), message_links);
   if (!unverified && !message_links)
     if (auto proved = prove(ready, ", lowered to mapped links,"); !proved) return proved.error();
+  std::optional<Plan> direct;
+  if (!unverified && !message_links && reads_peers_alone(plan)) direct = lower(plan);
   const TokenGuard guard(token_);
   if (!channel.queue.empty() || channel.sync_waits)  // they run prepared plans, which the new one replaces
     return Error{Errc::invalid_argument, "calls are still under way; wait for them before another plan is used", 0, "use_plan"};
-  channel.cache.use(std::move(ready), std::hash<std::string>{}(write_plan(plan)), strictness);
+  channel.cache.use(std::move(ready), std::move(direct), std::hash<std::string>{}(write_plan(plan)), strictness);
   return {};
 }
 

@@ -58,6 +58,12 @@ std::unique_ptr<Channel> make_main_channel(const CommunicatorParts& parts) {
   auto channel = std::make_unique<Channel>(Context(parts.layout, parts.rank, std::move(areas), std::move(members), parts.transport.get()),
                                            plan_source(parts, parts.layout, parts.size, parts.rank));
   channel->staging_offset = parts.layout.staging(0);
+  if (const SymmetricRoom& room = parts.family->symmetric(); room.bytes() != 0) {
+    std::vector<std::uintptr_t> homes;
+    for (const std::uint32_t rank : parts.family_ranks)
+      homes.push_back(reinterpret_cast<std::uintptr_t>(parts.family->transport().segment(rank) + room.offset()));
+    channel->context.homes = Homes(std::move(homes), room.bytes());
+  }
   channel->local_area = std::move(local);
   return channel;
 }

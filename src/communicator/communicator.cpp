@@ -90,10 +90,12 @@ Result<Channel*> Communicator::Impl::pair_channel(std::uint32_t from, std::uint3
 
 Result<void> Communicator::Impl::use_plan(const Plan& plan, bool unverified) { return adopt_plan(*main_, plan, unverified); }
 
-Result<Plan> Communicator::Impl::plan_for(const Call& call) const {
+Result<Plan> Communicator::Impl::plan_for(const Call& call) {
   PlanKey key = key_of(call);
   if (key.collective == Collective::all_to_all_v) key.count = 0;  // its plan serves blocks of any lengths
   if (auto error = wrong_key(key)) return *error;
+  const TokenGuard guard(token_);
+  key.symmetric = is_symmetric({key, Binding{call.input, call.output}});
   return main_->cache.plan(key);
 }
 
@@ -177,6 +179,8 @@ Result<Communicator> Communicator::duplicate() {
   if (!copy) return copy.error();
   return std::move(**copy);
 }
+
+Result<std::shared_ptr<void>> Communicator::allocate(std::uint64_t bytes) { return impl_->allocate(bytes); }
 
 std::uint32_t Communicator::rank() const { return impl_->rank(); }
 std::uint32_t Communicator::size() const { return impl_->size(); }

@@ -97,6 +97,7 @@ Result<CommunicatorParts> join(Bootstrap& bootstrap, std::uint32_t rank, std::ui
   own.host_name = host_name();
   own.process = getpid();
   own.share_bytes = share->bytes();
+  if (ranks_here < size) own.symmetric_bytes = symmetric_room_bytes(size);  // threads of one process need none
   own.algorithm = options.algorithm;
   own.strict = options.strict;
   own.transport = options.transport;
@@ -110,11 +111,12 @@ Result<CommunicatorParts> join(Bootstrap& bootstrap, std::uint32_t rank, std::ui
   parts.size = size;
   parts.options = options;
   std::vector<Topology> views;
-  std::uint64_t common_share = share->bytes();
+  std::uint64_t common_share = share->bytes(), symmetric_bytes = own.symmetric_bytes;
   for (RankInfo& info : *infos) {
     views.push_back(std::move(info.topology));
     parts.peers.push_back("process " + std::to_string(info.process) + " on " + info.host_name);
     common_share = std::min(common_share, info.share_bytes);
+    symmetric_bytes = std::min(symmetric_bytes, info.symmetric_bytes);
   }
   parts.topology = merge(views);
   parts.oversubscribed = is_oversubscribed(parts.topology, parts.topology.ranks[rank].host);
@@ -125,10 +127,10 @@ Result<CommunicatorParts> join(Bootstrap& bootstrap, std::uint32_t rank, std::ui
   parts.pair_layout = pair_layout(common_share, size);
   const std::uint64_t own_bytes = segment_bytes(common_share, size);
 
-  auto transport = choose_transport(options.transport, *infos, TransportRequest{rank, size, own_bytes + room_for_children});
+  auto transport = choose_transport(options.transport, *infos, TransportRequest{rank, size, own_bytes + room_for_children + symmetric_bytes});
   if (!transport) return transport.error();
   // The last words stay behind all else.
-  parts.family = std::make_shared<Family>(std::move(*transport), rank, own_bytes - last_words_bytes, room_for_children);
+  parts.family = std::make_shared<Family>(std::move(*transport), rank, own_bytes - last_words_bytes, room_for_children, symmetric_bytes);
   parts.transport = std::shared_ptr<Transport>(parts.family, &parts.family->transport());
   for (std::uint32_t peer = 0; peer < size; ++peer) parts.family_ranks.push_back(peer);
   parts.ranks_here = ranks_here;

@@ -16,6 +16,7 @@ void Communicator::Impl::fail(const Error& error) {
     if (cause_->where.empty()) cause_->where = "rank " + std::to_string(rank());
   }
   broken_.store(true, std::memory_order_release);
+  disown_buffers();
   const MemberState state = error.code == Errc::aborted ? MemberState::aborted : MemberState::failed;
   StatusLine& status = main_->context.status(rank());
   status.culprit.store(culprit_, std::memory_order_relaxed);
@@ -24,6 +25,13 @@ void Communicator::Impl::fail(const Error& error) {
   status.state.store(static_cast<std::uint64_t>(state), std::memory_order_release);
   tell_failure(error);
   log_error("rank " + std::to_string(rank()) + ": " + to_string(error) + "\nlast operations:\n" + recorder_.print());
+}
+
+/// From here on this rank's user may change buffers that peers are still reading: what they read counts no more.
+void Communicator::Impl::disown_buffers() {
+  main_->context.lane(rank(), 0).broken.store(1, std::memory_order_relaxed);
+  // pairs with Run::confirmed(): whoever sees what is written after this sees the word
+  std::atomic_thread_fence(std::memory_order_release);
 }
 
 Error Communicator::Impl::forked_error() const {
@@ -45,6 +53,7 @@ void Communicator::Impl::abort() {
     first = !cause_;
     if (first) cause_ = error;
   }
+  disown_buffers();
   const auto aborted = static_cast<std::uint64_t>(MemberState::aborted);
   main_->context.status(rank()).state.store(aborted, std::memory_order_release);
   broken_.store(true, std::memory_order_release);  // pairs with diagnose(): read by whoever waits

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "communicator/staging_budget.hpp"
+#include "communicator/symmetric_room.hpp"
 #include "executor/slot_layout.hpp"
 #include "rondo/transport.hpp"
 
@@ -29,10 +30,12 @@ struct LedgerEntry {
 /// Thread-safe: split communicators may be used by different threads. Over message links there is no room and nobody asks for it.
 class Family {
  public:
-  /// `room_offset`, `room_bytes`: of the own segment, for communicators that are split off; equal on all ranks.
-  Family(std::unique_ptr<Transport> transport, std::uint32_t rank, std::uint64_t room_offset, std::uint64_t room_bytes);
+  /// `room_offset`, `room_bytes`: of the own segment, for communicators that are split off; `symmetric_bytes` behind it, for memory that
+  /// programs allocate. Equal on all ranks.
+  Family(std::unique_ptr<Transport> transport, std::uint32_t rank, std::uint64_t room_offset, std::uint64_t room_bytes, std::uint64_t symmetric_bytes);
 
   Transport& transport() { return *transport_; }
+  SymmetricRoom& symmetric() { return symmetric_; }
 
   /// `bytes` of memory that reads as zero once committed, and an entry of the ledger. Error out_of_resources when there isn't so much.
   Result<Room> take_room(std::uint64_t bytes);
@@ -61,6 +64,7 @@ class Family {
   void free(const Room& room);
 
   const std::unique_ptr<Transport> transport_;
+  SymmetricRoom symmetric_;
   const std::uint32_t rank_;
   const std::uint64_t ledger_offset_;
   std::mutex mutex_;

@@ -23,9 +23,11 @@ std::string describe(const CallIdentity& identity) {
   if (identity.collective == Collective::all_to_all_v) return text + " of " + std::string(to_string(identity.type));  // each pair has a count of its own
   text += " of " + std::to_string(identity.count) + " " + std::string(to_string(identity.type));
   if (is_reduction(identity.collective)) text += " (" + std::string(to_string(identity.op)) + ")";
-  if (!is_rooted(identity.collective)) return text;
-  const bool from_root = identity.collective == Collective::broadcast || identity.collective == Collective::scatter;
-  text += (from_root ? " from rank " : " to rank ") + std::to_string(identity.root);
+  if (is_rooted(identity.collective)) {
+    const bool from_root = identity.collective == Collective::broadcast || identity.collective == Collective::scatter;
+    text += (from_root ? " from rank " : " to rank ") + std::to_string(identity.root);
+  }
+  if (identity.symmetric) text += " in symmetric memory";
   return text;
 }
 

@@ -75,8 +75,9 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   Result<void> group_end();
   bool in_group() const;
   Result<std::optional<CommunicatorParts>> split(std::int32_t color, std::int32_t key);  // split.cpp
+  Result<std::shared_ptr<void>> allocate(std::uint64_t bytes);                           // symmetric.cpp
   Result<void> use_plan(const Plan& plan, bool unverified);
-  Result<Plan> plan_for(const Call& call) const;
+  Result<Plan> plan_for(const Call& call);
   void abort();
   std::string flight_record();
 
@@ -107,6 +108,13 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   Result<Channel*> pair_channel(std::uint32_t from, std::uint32_t to);
   Result<void> adopt_plan(Channel& channel, const Plan& plan, bool unverified);  // adopt.cpp
 
+  // symmetric.cpp; need the token
+  bool has_buffers(const PlanKey& key) const;
+  bool is_symmetric(const Task& task);
+  std::optional<Error> wrong_memory(const Task& task);
+  struct Places;
+  Places places_of(const Task& task);
+
   // any_source.cpp; all but the first need the token
   std::optional<Error> wrong_any() const;
   std::shared_ptr<Work::State> enqueue_any(void* data, std::uint64_t count, DataType type);
@@ -128,6 +136,7 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
 
   // failure.cpp; fail needs the token
   void fail(const Error& error);
+  void disown_buffers();
   Error broken_error();
   Error forked_error() const;
   Error passed_on(std::uint32_t peer, Errc code, const std::string& text) const;
@@ -170,6 +179,7 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::unique_ptr<Channel>> pairs_;
   std::deque<std::shared_ptr<Operation>> from_any_;  ///< receives that no message was found for yet; their Works hold them too
   std::uint32_t served_last_ = 0;                    ///< the rank whose message was taken last by one of them
+  SymmetricRoom::Known known_input_, known_output_;  ///< where those of the last call on symmetric memory lay
   Token token_;
   FlightRecorder recorder_;
 

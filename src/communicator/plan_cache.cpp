@@ -22,7 +22,7 @@ std::uint64_t header_hash(const PlanHeader& header) {
 std::size_t PlanCache::Hash::operator()(const PlanKey& key) const {
   const std::uint64_t small = static_cast<std::uint64_t>(key.collective) | static_cast<std::uint64_t>(key.type) << 8 |
                               static_cast<std::uint64_t>(key.op) << 16 |
-                              static_cast<std::uint64_t>(key.root) << 32;
+                              static_cast<std::uint64_t>(key.symmetric) << 24 | static_cast<std::uint64_t>(key.root) << 32;
   return mix(mix(0, key.count), small);
 }
 
@@ -45,8 +45,10 @@ PointerRule PlanCache::pointer_rule(const PlanKey& key, const PlanHeader& header
 }
 
 Result<Plan> PlanCache::plan(const PlanKey& key) const {
-  if (const auto found = imported_.find(key.collective); found != imported_.end()) return found->second.plan;
-  const Request request{key.collective, source_.ranks, key.count, key.type, key.op, key.root, Alias::none};
+  if (const auto found = imported_.find(key.collective); found != imported_.end())
+    return key.symmetric && found->second.direct ? *found->second.direct : found->second.plan;
+  Request request{key.collective, source_.ranks, key.count, key.type, key.op, key.root, Alias::none};
+  request.symmetric = key.symmetric;
   return plan_call(*source_.topology, source_.cost, source_.options, request);
 }
 
@@ -74,12 +76,13 @@ Result<const PreparedPlan*> PlanCache::find(const PlanKey& key) {
   request.copies_beat_stores = source_.copies_beat_stores;
   request.plan_hash = imported != imported_.end() ? imported->second.hash : header_hash(planned->header);
   request.message_links = source_.message_links;
+  request.direct = key.symmetric;
   auto executable = compile(imported != imported_.end() ? *planned : lower(*planned, source_.message_links), request);
   if (!executable) return executable.error();
 
   auto prepared = std::make_unique<PreparedPlan>();
   prepared->executable = std::move(*executable);
-  prepared->identity = CallIdentity{key.collective, key.type, key.op, key.root, key.count, request.plan_hash};
+  prepared->identity = CallIdentity{key.collective, key.type, key.op, key.root, key.count, request.plan_hash, key.symmetric};
   prepared->digest = prepared->identity.digest();
   prepared->rule = pointer_rule(key, planned->header);
   planned->header.algorithm.copy(prepared->name.data(), prepared->name.size() - 1);
@@ -89,9 +92,9 @@ Result<const PreparedPlan*> PlanCache::find(const PlanKey& key) {
   return last_;
 }
 
-void PlanCache::use(Plan plan, std::uint64_t hash, Strictness strictness) {
+void PlanCache::use(Plan plan, std::optional<Plan> direct, std::uint64_t hash, Strictness strictness) {
   const Collective collective = plan.header.collective;
-  imported_.insert_or_assign(collective, Imported{std::move(plan), hash, strictness});
+  imported_.insert_or_assign(collective, Imported{std::move(plan), std::move(direct), hash, strictness});
   clear();
 }
 

@@ -21,6 +21,7 @@ struct PlanKey {
   Collective collective = Collective::barrier;
   DataType type = DataType::u8;
   ReduceOp op = ReduceOp::sum;
+  bool symmetric = false;  ///< peers can read the call's buffers
   bool operator==(const PlanKey&) const = default;
 };
 
@@ -81,8 +82,9 @@ class PlanCache {
   /// The prepared plan of a call whose key makes sense; valid until clear(). Errors as make_plan and compile.
   Result<const PreparedPlan*> find(const PlanKey& key);
 
-  /// From now on calls of this collective run `plan` (already lowered for this cache's links), which is as strict as that.
-  void use(Plan plan, std::uint64_t hash, Strictness strictness);
+  /// From now on calls of this collective run `plan` (already lowered for this cache's links), which is as strict as that; where peers can read
+  /// the call's buffers `direct`, if it isn't empty.
+  void use(Plan plan, std::optional<Plan> direct, std::uint64_t hash, Strictness strictness);
 
   /// The neutral plan of a call, with the candidates.
   Result<Plan> plan(const PlanKey& key) const;
@@ -98,6 +100,7 @@ class PlanCache {
   };
   struct Imported {
     Plan plan;
+    std::optional<Plan> direct;
     std::uint64_t hash;
     Strictness strictness;
   };

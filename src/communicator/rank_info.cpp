@@ -14,6 +14,7 @@ Address pack(const RankInfo& info) {
                             {"host_name", info.host_name},
                             {"process", info.process},
                             {"share_bytes", info.share_bytes},
+                            {"symmetric_bytes", info.symmetric_bytes},
                             {"algorithm", info.algorithm},
                             {"strict", info.strict},
                             {"transport", info.transport},
@@ -39,6 +40,7 @@ Result<RankInfo> unpack_rank_info(const Address& address) {
     info.host_name = json.at("host_name").get<std::string>();
     info.process = json.at("process").get<std::int64_t>();
     info.share_bytes = json.at("share_bytes").get<std::uint64_t>();
+    info.symmetric_bytes = json.at("symmetric_bytes").get<std::uint64_t>();
     info.algorithm = json.at("algorithm").get<std::string>();
     info.strict = json.at("strict").get<bool>();
     info.transport = json.at("transport").get<std::string>();

@@ -17,6 +17,7 @@ struct RankInfo {
   std::string host_name;
   std::int64_t process = 0;
   std::uint64_t share_bytes = 0;
+  std::uint64_t symmetric_bytes = 0;  ///< room for memory that peers map; the smallest is every rank's
   std::string algorithm;       ///< forced; must be equal on all ranks
   bool strict = false;         ///< must be equal on all ranks
   std::string transport;       ///< forced; must be equal on all ranks

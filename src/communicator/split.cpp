@@ -147,7 +147,7 @@ class Communicator::Impl::Split {
     auto address = (*transport)->address();
     if (!address) return address.error();
     address_ = std::move(*address);
-    parts_.family = std::make_shared<Family>(std::move(*transport), parts_.rank, 0, 0);
+    parts_.family = std::make_shared<Family>(std::move(*transport), parts_.rank, 0, 0, 0);
     parts_.transport = std::shared_ptr<Transport>(parts_.family, &parts_.family->transport());
     for (std::uint32_t k = 0; k < parts_.size; ++k) parts_.family_ranks[k] = k;
     return std::nullopt;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "executor/blocks.hpp"
 
@@ -41,6 +42,8 @@ class Compiler {
     if (program_.lanes.size() > request_.layout.lanes) return too_small("lanes", program_.lanes.size(), request_.layout.lanes);
     std::uint32_t largest_skew = 0;
     for (std::uint32_t lane = 0; lane < program_.lanes.size(); ++lane) {
+      attached_.assign(out_.direct ? header_.ranks : 0, no_step);
+      unconfirmed_ = false;
       ExecLane exec{static_cast<std::uint32_t>(out_.steps.size()), 0, static_cast<std::uint32_t>(tables_[request_.rank].skews[lane].size())};
       if (auto done = compile_lane(lane, largest_skew); !done) return done.error();
       exec.steps = static_cast<std::uint32_t>(out_.steps.size()) - exec.first_step;
@@ -61,6 +64,7 @@ class Compiler {
     out_.element_bytes = static_cast<std::uint32_t>(element_);
     out_.depth = header_.depth;
     out_.inlined = header_.protocol == Protocol::inlined;
+    out_.direct = header_.protocol == Protocol::direct && request_.direct;
     if (header_.collective == Collective::all_to_all_v) return size_pieces_of_blocks();
     longest_ = header_.collective == Collective::barrier ? 0 : chunk_bytes(0);
     const std::uint64_t whole = std::max<std::uint64_t>(64, (longest_ + 63) / 64 * 64);
@@ -123,6 +127,7 @@ class Compiler {
         exec.op = ExecOp::signal;
         exec.position = signals;
         exec.stride = tables_[request_.rank].skews[lane].size();
+        exec.confirms = std::exchange(unconfirmed_, false);
         out_.steps.push_back(exec);
       } else if (step.kind == StepKind::wait) {
         if (auto done = compile_wait(step, exec); !done) return done;
@@ -188,8 +193,33 @@ class Compiler {
     // A signal that the lane never does (a broken plan run unverified) is waited for until the deadline.
     exec.position = wait.signal < skews[wait.lane].size() ? wait.signal + 1 + skews[wait.lane][wait.signal] * exec.stride : max_signals - 1;
     exec.check_digest = wait.rank != request_.rank && wait.lag == 0;
+    if (out_.direct && exec.check_digest && (attached_[wait.rank] == no_step || exec.skew < out_.steps[attached_[wait.rank]].skew))
+      attached_[wait.rank] = out_.steps.size();
     out_.steps.push_back(exec);
     return {};
+  }
+
+  /// A peer's buffer is where the wait that stands before its first use finds it.
+  Result<ExecOperand> compile_peer_operand(const Operand& operand, std::uint32_t chunk, ExecStep& step) {
+    const bool output = operand.buffer == Buffer::output;
+    if (!out_.direct) return Error{Errc::unsupported, "the plan touches a peer's user buffer; insert_shadows first"};
+    const std::size_t wait = attached_[operand.rank];
+    if (wait == no_step || out_.steps[wait].skew > step.skew)
+      return Error{Errc::unsupported, "the plan reads a buffer of rank " + std::to_string(operand.rank) + " before it waits for that rank; insert_shadows first"};
+    out_.steps[wait].attaches |= output ? reads_output : reads_input;
+    if (std::find(out_.reads.begin(), out_.reads.end(), operand.rank) == out_.reads.end()) out_.reads.push_back(operand.rank);
+    unconfirmed_ = true;
+    ExecOperand exec;
+    exec.base = base_of_peer(header_.ranks, operand.rank, output);
+    place_in_buffer(exec, operand.index + chunk, step);
+    return exec;
+  }
+
+  /// Also narrows the step's length to the user chunk's: verified steps combine equal lengths; others stay within bounds.
+  void place_in_buffer(ExecOperand& exec, std::uint32_t index, ExecStep& step) const {
+    const ElementRange range = chunk_range(header_, request_.count, element_, index);
+    exec.offset = range.begin * element_;
+    step.chunk_bytes = std::min(step.chunk_bytes, range.count * element_);
   }
 
   void note_heard(std::uint32_t rank, std::uint32_t lag) {
@@ -218,6 +248,10 @@ class Compiler {
       for (std::size_t i = 0; i < step.sources.size() + step.destinations.size(); ++i) {
         const bool source = i < step.sources.size();
         const Operand& operand = source ? step.sources[i] : step.destinations[i - step.sources.size()];
+        const bool foreign = operand.buffer != Buffer::link && operand.buffer != Buffer::scratch && operand.rank != self && operand.rank != request_.rank;
+        if (foreign && (!source || premultiplies))
+          return Error{Errc::unsupported, source ? "the plan reads a peer's input, whose factor is not known; insert_shadows first"
+                                                 : "the plan writes a peer's output; insert_shadows first"};
         auto compiled = compile_operand(operand, chunk, one);
         if (!compiled) return compiled.error();
         compiled->contribution = source && premultiplies && operand.buffer == Buffer::input;
@@ -242,7 +276,6 @@ class Compiler {
     return !one.reduces && step.destinations.size() == 1 && step.destinations[0].buffer == Buffer::scratch && step.sources[0].buffer != Buffer::scratch;
   }
 
-  /// Also narrows the step's length to the user chunk's: verified steps combine equal lengths; others stay within bounds.
   Result<ExecOperand> compile_operand(const Operand& operand, std::uint32_t chunk, ExecStep& step) {
     ExecOperand exec;
     const std::uint32_t rank = operand.rank == self ? request_.rank : operand.rank;
@@ -250,11 +283,9 @@ class Compiler {
     switch (operand.buffer) {
       case Buffer::input:
       case Buffer::output: {
-        if (rank != request_.rank) return Error{Errc::unsupported, "the plan touches a peer's user buffer; insert_shadows first"};
+        if (rank != request_.rank) return compile_peer_operand(operand, chunk, step);
         exec.base = operand.buffer == Buffer::input ? base_input : base_output;
-        const ElementRange range = chunk_range(header_, request_.count, element_, index);
-        exec.offset = range.begin * element_;
-        step.chunk_bytes = std::min(step.chunk_bytes, range.count * element_);
+        place_in_buffer(exec, index, step);
         return exec;
       }
       case Buffer::scratch:
@@ -277,7 +308,8 @@ class Compiler {
     return Error{Errc::invalid_plan, "unknown buffer"};
   }
 
-  /// Outputs that no step reads again are written past the caches when the message is large.
+  /// Outputs that no step reads again are written past the caches when the message is large. Where outputs of peers are read, so are this
+  /// rank's, and what it combines is what they read.
   void mark_streamed() {
     const std::uint64_t bytes = request_.count * element_ * block_counts(header_.collective, header_.ranks).output;
     if (bytes <= request_.stream_above_bytes) return;
@@ -287,14 +319,18 @@ class Compiler {
         if (const auto& operand = out_.operands[step.first_operand + i]; operand.base == base_output && operand.kind == ExecOperand::user)
           read.push_back(operand.offset);
     std::sort(read.begin(), read.end());
+    const bool peers_read_outputs = std::any_of(out_.steps.begin(), out_.steps.end(), [](const ExecStep& step) { return (step.attaches & reads_output) != 0; });
     for (const ExecStep& step : out_.steps)
-      for (std::uint32_t i = 0; i < step.destinations; ++i) {
+      for (std::uint32_t i = 0; i < step.destinations && !(peers_read_outputs && step.op == ExecOp::reduce); ++i) {
         ExecOperand& operand = out_.operands[step.first_operand + step.sources + i];
         if (operand.kind == ExecOperand::user && !std::binary_search(read.begin(), read.end(), operand.offset)) operand.streamed = true;
       }
   }
 
   void finish_up() {
+    const BlockCounts blocks = block_counts(header_.collective, header_.ranks);
+    out_.input_bytes = request_.count * element_ * blocks.input;
+    out_.output_bytes = request_.count * element_ * blocks.output;
     out_.hears_all = out_.hears.size() + 1 == header_.ranks;
     out_.kernel = is_reduction(header_.collective) ? cpu_kernels().get(request_.op, request_.type) : nullptr;
     out_.divisor = request_.op == ReduceOp::avg && header_.ranks > 1 ? header_.ranks : 0;
@@ -312,6 +348,9 @@ class Compiler {
   std::vector<bool> known_;
   std::uint64_t longest_ = 0;
   std::uint32_t lines_per_chunk_ = 1;
+  static constexpr std::size_t no_step = ~std::size_t{0};
+  std::vector<std::size_t> attached_;  // direct plans, of the lane that is compiled: by rank, the wait that finds its buffers
+  bool unconfirmed_ = false;           // likewise: peers' buffers were read since the last signal
   std::size_t unassigned_ = 0;  // all_to_all_v: the first step whose pair isn't known yet
 };
 

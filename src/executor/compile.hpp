@@ -19,6 +19,7 @@ struct CompileRequest {
   bool copies_beat_stores = false;                       ///< StoreTraits of the processor that will run it
   std::uint64_t plan_hash = 0;
   bool message_links = false;  ///< links are served by a message transport and stay links
+  bool direct = false;         ///< peers' buffers can be read, as plans of protocol direct do
 };
 
 /// Compiles `plan` (neutral or lowered). Linear in the rank's steps. Pure.

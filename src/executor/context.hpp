@@ -20,14 +20,16 @@ struct CallIdentity {
   std::uint32_t root = 0;
   std::uint64_t count = 0;
   std::uint64_t plan_hash = 0;
+  bool symmetric = false;  ///< peers can read its buffers
 
   std::uint64_t what() const {
-    return static_cast<std::uint64_t>(collective) | static_cast<std::uint64_t>(type) << 8 | static_cast<std::uint64_t>(op) << 16;
+    return static_cast<std::uint64_t>(collective) | static_cast<std::uint64_t>(type) << 8 | static_cast<std::uint64_t>(op) << 16 |
+           static_cast<std::uint64_t>(symmetric) << 24;
   }
   std::uint32_t digest() const;
   static CallIdentity of_words(std::uint64_t count, std::uint64_t plan_hash, std::uint64_t what, std::uint64_t root) {
     return {static_cast<Collective>(what & 0xff), static_cast<DataType>(what >> 8 & 0xff), static_cast<ReduceOp>(what >> 16 & 0xff),
-            static_cast<std::uint32_t>(root), count, plan_hash};
+            static_cast<std::uint32_t>(root), count, plan_hash, (what >> 24 & 1) != 0};
   }
 };
 
@@ -43,6 +45,28 @@ inline std::uint32_t chained(std::uint32_t history, std::uint32_t digest) {
   const std::uint32_t mixed = (history ^ digest) * 0x9e3779b1u;
   return mixed ^ (mixed >> 15);
 }
+
+/// Where members' buffers are that peers can read, and the words by which calls tell of them: distances from a member's home, or
+/// addresses where all members are threads of one process.
+class Homes {
+ public:
+  /// Nobody's can be read.
+  Homes() = default;
+  /// Each member's memory of `bytes` as this rank has it mapped. Threads of one process: from address 0 on, all there is.
+  Homes(std::vector<std::uintptr_t> begins, std::uint64_t bytes) : begins_(std::move(begins)), bytes_(bytes) {}
+
+  std::uint64_t word_of(std::uint32_t member, const std::byte* buffer) const {
+    return buffer == nullptr ? no_buffer : reinterpret_cast<std::uintptr_t>(buffer) - begins_[member];
+  }
+  /// The place of a buffer; null when it doesn't lie in the member's memory, whatever the member wrote.
+  std::byte* place_of(std::uint32_t member, std::uint64_t word, std::uint64_t bytes) const {
+    return bytes > bytes_ || word > bytes_ - bytes ? nullptr : reinterpret_cast<std::byte*>(begins_[member] + word);
+  }
+
+ private:
+  std::vector<std::uintptr_t> begins_;
+  std::uint64_t bytes_ = 0;
+};
 
 class Context {
  public:
@@ -70,6 +94,8 @@ class Context {
   bool mapped(std::uint32_t rank) const { return areas_[rank] != nullptr; }
   /// Base table of a parity; entries 0 and 1 (input, output) are the running call's.
   std::byte** bases(std::uint64_t parity) { return bases_[parity & 1].data(); }
+
+  Homes homes;
 
   std::uint64_t call = 0;              ///< the call that runs, or ran last
   std::uint32_t history = 0;           ///< digests of all calls so far, chained: what flags carry

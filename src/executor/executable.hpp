@@ -31,10 +31,17 @@ struct ExecOperand {
   bool streamed = false;      ///< a destination nobody reads soon
 };
 
-/// Base table: 0 the input, 1 the output, 2 + r rank r's staging for this call's parity.
+/// Base table: 0 the input, 1 the output, 2 + r rank r's staging for this call's parity, then all ranks' inputs and all ranks' outputs: of
+/// direct plans, those that this rank reads.
 inline constexpr std::uint32_t base_input = 0;
 inline constexpr std::uint32_t base_output = 1;
 inline constexpr std::uint32_t base_staging = 2;
+constexpr std::uint32_t base_of_peer(std::uint32_t ranks, std::uint32_t rank, bool output) { return base_staging + (output ? 2 : 1) * ranks + rank; }
+constexpr std::uint32_t base_count(std::uint32_t ranks) { return base_staging + 3 * ranks; }
+
+/// Which of a peer's buffers a direct plan reads: bits.
+inline constexpr std::uint8_t reads_input = 1;
+inline constexpr std::uint8_t reads_output = 2;
 
 /// One compiled step: a cache line.
 struct alignas(64) ExecStep {
@@ -55,6 +62,8 @@ struct alignas(64) ExecStep {
   std::uint64_t chunk_bytes = 0; ///< length of the chunk this step moves
   std::uint32_t block = 0;       ///< all_to_all_v: the rank at the other end
   bool receives = false;         ///< all_to_all_v: the block is from it, not for it
+  std::uint8_t attaches = 0;     ///< wait: then the rank's buffers are known, of which these are read
+  bool confirms = false;         ///< signal: not once a rank whose buffers were read has failed, since they may have been changed
 };
 static_assert(sizeof(ExecStep) == 64);
 
@@ -75,6 +84,10 @@ struct Executable {
   bool straight = false;             ///< one lane, one turn
   bool copies_beat_stores = false;   ///< a reduction to several destinations stores one and copies it to the others
   bool links = false;                ///< some of its steps move messages
+  bool direct = false;               ///< peers' buffers are read; its own are told to the peers
+  std::vector<std::uint32_t> reads;  ///< the ranks whose buffers it reads
+  std::uint64_t input_bytes = 0;     ///< direct: of each rank that has one
+  std::uint64_t output_bytes = 0;    ///< likewise
   bool by_blocks = false;            ///< all_to_all_v: lengths, and with them pieces and turns, are bound at the call
   std::uint64_t turns = 0;           ///< pieces + largest skew
   std::uint64_t pieces = 0;

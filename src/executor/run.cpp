@@ -1,6 +1,7 @@
 #include "executor/run.hpp"
 
 #include "executor/run_blocks.hpp"
+#include "executor/run_direct.hpp"
 #include "executor/run_inline.hpp"
 #include "executor/run_links.hpp"
 #include "executor/run_steps.hpp"

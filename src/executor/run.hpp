@@ -65,7 +65,10 @@ class BasicRun {
   Progress advance_lane(std::uint32_t lane, Cursor& cursor, std::uint32_t spins);
   Progress step_once(const ExecStep& step, std::uint32_t lane, std::uint64_t turn, std::uint64_t piece, std::uint32_t spins);
   Progress wait(const ExecStep& step, std::uint64_t piece, std::uint32_t spins);
-  void signal(const ExecStep& step, std::uint32_t lane, std::uint64_t turn);
+  Progress signal(const ExecStep& step, std::uint32_t lane, std::uint64_t turn);
+  void tell_buffers();
+  bool attach(const ExecStep& step);
+  bool confirmed() const;
   void move(const ExecStep& step, std::uint64_t piece);
   void bind_blocks(const BlockTable& blocks);
   const Block& block_of(const ExecStep& step) const;

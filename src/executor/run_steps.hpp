@@ -52,6 +52,7 @@ bool BasicRun<digests>::enter() {
   }
   entered_ = true;
   if constexpr (digests) write_record();
+  if (executable_->direct) tell_buffers();
   return true;
 }
 
@@ -150,7 +151,7 @@ template <bool digests>
   switch (step.op) {
     case ExecOp::copy:
     case ExecOp::reduce: move(step, piece); return Progress::done;
-    case ExecOp::signal: signal(step, lane, turn); return Progress::done;
+    case ExecOp::signal: return signal(step, lane, turn);
     case ExecOp::wait: return wait(step, piece, spins);
     case ExecOp::inline_publish: return inline_publish(step);
     case ExecOp::inline_gather: return inline_gather(step, spins);
@@ -162,11 +163,13 @@ template <bool digests>
 }
 
 template <bool digests>
-void BasicRun<digests>::signal(const ExecStep& step, std::uint32_t lane, std::uint64_t turn) {
+Progress BasicRun<digests>::signal(const ExecStep& step, std::uint32_t lane, std::uint64_t turn) {
+  if (step.confirms && !confirmed()) return Progress::blocked;
   LaneLine& line = context_->lane(context_->rank(), lane);
   if constexpr (digests) line.digest[parity_].store(flag(), std::memory_order_relaxed);
   // pairs with wait(): acquire of progress publishes the digest and everything this lane wrote before
   line.progress.store((call_ << progress_call_shift) + turn * step.stride + step.position, std::memory_order_release);
+  return Progress::done;
 }
 
 template <bool digests>
@@ -182,6 +185,10 @@ Progress BasicRun<digests>::wait(const ExecStep& step, std::uint64_t piece, std:
     cpu_relax();
   }
   if (digests && step.check_digest && line.digest[parity_].load(std::memory_order_relaxed) != flag()) {
+    disagreeing_ = step.rank;
+    return Progress::mismatch;
+  }
+  if (step.attaches != 0 && piece == 0 && !attach(step)) {
     disagreeing_ = step.rank;
     return Progress::mismatch;
   }

@@ -46,7 +46,7 @@ struct alignas(cache_line) CallRecord {
   SharedWord sequence;
   SharedWord count;
   SharedWord plan_hash;
-  SharedWord what;      ///< collective | type << 8 | op << 16
+  SharedWord what;      ///< collective | type << 8 | op << 16 | symmetric << 24
   SharedWord root;
   SharedWord digest;
 };
@@ -55,7 +55,10 @@ struct alignas(cache_line) CallRecord {
 struct alignas(line_pair) LaneLine {
   SharedWord progress;
   SharedWord digest[2];
+  SharedWord buffers[2][2];  ///< of lane 0, by parity, for direct plans: where this rank's input and output are; no_buffer: it has none
+  SharedWord broken;         ///< of lane 0: not 0 before this rank's user gets an error, and so the buffers that peers may be reading
 };
+inline constexpr std::uint64_t no_buffer = ~std::uint64_t{0};
 
 /// A tiny message with its flag (call << 32 | history) in one cache line.
 struct alignas(cache_line) InlineLine {
@@ -63,6 +66,7 @@ struct alignas(cache_line) InlineLine {
   SharedWord flag;
 };
 
+static_assert(offsetof(LaneLine, broken) + sizeof(SharedWord) == cache_line, "what is read together is one line");
 static_assert(sizeof(StatusLine) == cache_line && sizeof(CallRecord) == cache_line && sizeof(LaneLine) == line_pair &&
               sizeof(InlineLine) == cache_line && sizeof(DestinationLine) == cache_line);
 

@@ -56,6 +56,7 @@ extern const Algorithm recursive_doubling_algorithm;
 extern const Algorithm halving_doubling_algorithm;
 extern const Algorithm dissemination_algorithm;
 extern const Algorithm pairwise_algorithm;
+extern const Algorithm direct_algorithm;
 
 /// Strict reductions of types that accumulate in a wider one must not store what is combined in part.
 inline bool stores_rounded(const Request& request) { return request.type == DataType::f16 || request.type == DataType::bf16; }

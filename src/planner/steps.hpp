@@ -18,6 +18,12 @@ inline Operand output(std::uint32_t index, std::uint32_t count = 1) {
 inline Operand scratch(std::uint32_t index, std::uint32_t count = 1) {
   return {Buffer::scratch, self, index, count};
 }
+inline Operand input_of(std::uint32_t rank, std::uint32_t index) {
+  return {Buffer::input, rank, index, 1};
+}
+inline Operand output_of(std::uint32_t rank, std::uint32_t index) {
+  return {Buffer::output, rank, index, 1};
+}
 inline Operand scratch_of(std::uint32_t rank, std::uint32_t index) {
   return {Buffer::scratch, rank, index, 1};
 }

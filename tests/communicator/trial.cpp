@@ -1,7 +1,7 @@
 #include "trial.hpp"
 
 #include <algorithm>
-#include <vector>
+#include <memory>
 
 using namespace rondo;
 
@@ -9,7 +9,7 @@ namespace {
 
 std::string name_of(const Trial& trial) {
   return std::string(to_string(trial.shape.collective)) + " of " + std::to_string(trial.shape.count) + " " + std::string(to_string(trial.shape.type)) + " " +
-         std::string(to_string(trial.shape.op)) + " root " + std::to_string(trial.shape.root) + (trial.in_place ? " in place" : " out of place");
+         std::string(to_string(trial.shape.op)) + " root " + std::to_string(trial.shape.root) + (trial.in_place ? " in place" : " out of place") + (trial.symmetric ? ", symmetric" : "");
 }
 
 }  // namespace
@@ -20,10 +20,18 @@ std::string perform(Communicator& communicator, Trial trial) {
   shape.rank = communicator.rank();
   const BlockCounts blocks = block_counts(shape.collective, shape.ranks);
   const std::uint64_t block = shape.count * size_of(shape.type);
-  std::vector<char> first(block * std::max(blocks.input, trial.in_place ? blocks.output : blocks.input) + 1);
-  std::vector<char> second(block * blocks.output + 1);
-  char* input = first.data();
-  char* output = trial.in_place ? first.data() : second.data();
+  const auto memory = [&](std::uint64_t bytes) -> std::shared_ptr<void> {
+    if (trial.symmetric) {
+      const auto taken = communicator.allocate(bytes);
+      return taken ? *taken : nullptr;
+    }
+    return std::shared_ptr<void>(new char[bytes]{}, [](void* freed) { delete[] static_cast<char*>(freed); });
+  };
+  const auto first = memory(block * std::max(blocks.input, trial.in_place ? blocks.output : blocks.input) + 1);
+  const auto second = memory(block * blocks.output + 1);
+  if (first == nullptr || second == nullptr) return "no memory";
+  char* input = static_cast<char*>(first.get());
+  char* output = static_cast<char*>(trial.in_place ? first.get() : second.get());
   const bool has_both = !is_rooted(shape.collective) || shape.rank == shape.root;
   if (trial.in_place && has_both && input_is_block(shape.collective)) input += shape.rank * block;
   if (trial.in_place && has_both && output_is_block(shape.collective)) output += shape.rank * block;

@@ -17,6 +17,7 @@ struct Trial {
   Shape shape;  ///< ranks and rank are the communicator's
   bool in_place;
   std::uint64_t seed;
+  bool symmetric = false;  ///< buffers that peers map
 };
 
 /// Runs it on fresh exactly-sized buffers; "" when all is well, else what is wrong with it. premul_sum takes another factor on

@@ -43,6 +43,11 @@ const Golden golden_plans[] = {
     {"pairwise", Collective::all_to_all, 3, false},
     {"pairwise", Collective::gather, 3, true},
     {"pairwise", Collective::scatter, 3, true},
+    {"direct", Collective::all_reduce, 3, true},
+    {"direct", Collective::reduce, 3, true},
+    {"direct", Collective::broadcast, 3, true},
+    {"direct", Collective::gather, 3, true},
+    {"direct", Collective::all_to_all, 3, true},
     {"dissemination", Collective::barrier, 5, true},
     {"dissemination", Collective::barrier, 5, false},
 };

@@ -36,7 +36,9 @@ inline Request request_of(Collective collective, std::uint32_t ranks, std::uint6
   return {collective, ranks, bytes / 4, DataType::f32, ReduceOp::sum, root, Alias::none};
 }
 
-inline Result<Plan> plan_of(const Request& request, const std::string& algorithm = "", bool mapped = true) {
+/// Buffers are ordinary ones, but for the algorithm that needs others.
+inline Result<Plan> plan_of(Request request, const std::string& algorithm = "", bool mapped = true) {
+  request.symmetric = request.symmetric || algorithm == "direct";
   PlanLimits limits = limits_of_shared_memory();
   limits.mapped = mapped;
   if (algorithm.empty()) return make_plan(Topology{}, near_cores(), limits, request);

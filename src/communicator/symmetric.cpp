@@ -1,0 +1,84 @@
+// Memory that peers map: giving it out, and knowing it again in the arguments of a call (docs/design/0010-symmetric-memory.md).
+#include <cstdlib>
+#include <cstring>
+
+#include "communicator/impl.hpp"
+
+namespace rondo {
+namespace {
+
+constexpr std::size_t page = 4096;
+
+/// For ranks that can't map one another's memory.
+Result<std::shared_ptr<void>> allocate_ordinary(std::uint64_t bytes) {
+  const std::uint64_t whole = (bytes + page - 1) / page * page;
+  void* const memory = whole < bytes ? nullptr : std::aligned_alloc(page, std::max<std::uint64_t>(page, whole));
+  if (memory == nullptr) return Error{Errc::out_of_resources, "no " + std::to_string(bytes) + " bytes of memory", 0, "allocate"};
+  std::memset(memory, 0, std::max<std::uint64_t>(page, whole));
+  return std::shared_ptr<void>(memory, [](void* freed) { std::free(freed); });
+}
+
+Error wrong(const std::string& detail) { return Error{Errc::invalid_argument, detail, 0, "call"}; }
+
+}  // namespace
+
+Result<std::shared_ptr<void>> Communicator::Impl::allocate(std::uint64_t bytes) {
+  if (born_in_ != fork_generation()) return forked_error();
+  const std::shared_ptr<Family> family = parts_.family;
+  if (family->symmetric().bytes() == 0) return allocate_ordinary(bytes);
+  auto memory = family->symmetric().take(bytes);
+  if (!memory) return memory.error();
+  // Shared: the memory outlives the communicator, and keeps the segment that it is in.
+  return std::shared_ptr<void>(*memory, [family, born_in = born_in_](void* freed) {
+    if (born_in == fork_generation()) family->symmetric().give_back(static_cast<std::byte*>(freed));
+  });
+}
+
+/// Calls that move nothing, or whose arguments nobody has looked at yet and make no sense, have no buffers to speak of.
+bool Communicator::Impl::has_buffers(const PlanKey& key) const {
+  return key.count != 0 && key.collective != Collective::barrier && key.collective != Collective::all_to_all_v &&
+         static_cast<std::size_t>(key.collective) < collective_count && static_cast<std::size_t>(key.type) < data_type_count && key.root < size();
+}
+
+/// Where a call's buffers lie; those that the rank hasn't are inside.
+struct Communicator::Impl::Places {
+  SymmetricRoom::Place input = SymmetricRoom::Place::inside;
+  SymmetricRoom::Place output = SymmetricRoom::Place::inside;
+};
+
+Communicator::Impl::Places Communicator::Impl::places_of(const Task& task) {
+  const PlanKey& key = task.key;
+  const BlockCounts blocks = block_counts(key.collective, size());
+  PlanHeader header;  // of the collective alone
+  header.collective = key.collective;
+  header.ranks = size();
+  header.root = key.root;
+  const SymmetricRoom& room = parts_.family->symmetric();
+  const std::uint64_t block_bytes = key.count * size_of(key.type);
+  Places places;
+  if (has_input(header, rank())) places.input = room.place_of(task.binding.input, block_bytes * blocks.input, known_input_);
+  if (has_output(header, rank())) places.output = room.place_of(task.binding.output, block_bytes * blocks.output, known_output_);
+  return places;
+}
+
+/// Whether peers can read all that the call reads and writes here. all_to_all in place counts as a call that they can't: no plan reads what
+/// another rank overwrites in turn.
+bool Communicator::Impl::is_symmetric(const Task& task) {
+  if (!has_buffers(task.key)) return false;
+  if (task.key.collective == Collective::all_to_all && task.binding.input == task.binding.output) return false;
+  const Places places = places_of(task);
+  return places.input == SymmetricRoom::Place::inside && places.output == SymmetricRoom::Place::inside;
+}
+
+std::optional<Error> Communicator::Impl::wrong_memory(const Task& task) {
+  if (!has_buffers(task.key)) return std::nullopt;
+  const Places places = places_of(task);
+  for (const auto& [place, name] : {std::pair{places.input, "input"}, std::pair{places.output, "output"}}) {
+    if (place == SymmetricRoom::Place::freed) return wrong(std::string(name) + " lies in symmetric memory that was freed");
+    if (place == SymmetricRoom::Place::too_long)
+      return wrong(std::string(name) + " ends behind the symmetric memory it begins in, with count " + std::to_string(task.key.count));
+  }
+  return std::nullopt;
+}
+
+}  // namespace rondo

@@ -1,0 +1,43 @@
+// Buffers that peers read, in plans of protocol direct (docs/design/0010-symmetric-memory.md): telling them where they are, finding
+// theirs, and knowing that what was read is still what they meant.
+#pragma once
+
+#include <atomic>
+
+#include "executor/run.hpp"
+
+namespace rondo {
+
+/// Before the first signal, which publishes it.
+template <bool digests>
+void BasicRun<digests>::tell_buffers() {
+  LaneLine& line = context_->lane(context_->rank(), 0);
+  line.buffers[parity_][0].store(context_->homes.word_of(context_->rank(), bases_[base_input]), std::memory_order_relaxed);
+  line.buffers[parity_][1].store(context_->homes.word_of(context_->rank(), bases_[base_output]), std::memory_order_relaxed);
+}
+
+/// After a wait for the rank's signal. False: what it tells is no place in the memory it shares.
+template <bool digests>
+bool BasicRun<digests>::attach(const ExecStep& step) {
+  const LaneLine& line = context_->lane(step.rank, 0);
+  for (const bool output : {false, true}) {
+    if ((step.attaches & (output ? reads_output : reads_input)) == 0) continue;
+    const std::uint64_t word = line.buffers[parity_][output ? 1 : 0].load(std::memory_order_relaxed);  // published by the signal
+    std::byte* const place = context_->homes.place_of(step.rank, word, output ? executable_->output_bytes : executable_->input_bytes);
+    if (place == nullptr) return false;
+    bases_[base_of_peer(context_->size(), step.rank, output)] = place;
+  }
+  return true;
+}
+
+/// Whether the ranks whose buffers were read hadn't failed by then. One that has may have given them back to its user.
+template <bool digests>
+bool BasicRun<digests>::confirmed() const {
+  // pairs with fail() and abort(): whoever read what was written after them sees the word
+  std::atomic_thread_fence(std::memory_order_acquire);
+  for (const std::uint32_t rank : executable_->reads)
+    if (context_->lane(rank, 0).broken.load(std::memory_order_relaxed) != 0) return false;
+  return true;
+}
+
+}  // namespace rondo

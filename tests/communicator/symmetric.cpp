@@ -1,0 +1,209 @@
+// Memory that peers map: right results without staging, and what is wrong with it is said.
+#include <cstring>
+#include <random>
+
+#include "communicator/trial.hpp"
+#include "support/catch.hpp"
+#include "support/faults.hpp"
+#include "support/ranks.hpp"
+
+namespace {
+
+using namespace rondo;
+
+CommunicatorOptions direct() {
+  CommunicatorOptions options;
+  options.algorithm = "direct";
+  return options;
+}
+
+template <class T>
+T* as(const Result<std::shared_ptr<void>>& memory) {
+  return static_cast<T*>(memory->get());
+}
+
+std::string all_types_and_operations(Communicator& communicator) {
+  std::uint64_t seed = 1;
+  for (const Collective collective : moving_collectives)
+    for (std::size_t type = 0; type < data_type_count; ++type)
+      for (std::size_t op = 0; op < reduce_op_count; ++op) {
+        const auto data_type = static_cast<DataType>(type);
+        const auto reduce_op = static_cast<ReduceOp>(op);
+        if (is_reduction(collective) ? !is_defined(reduce_op, data_type) || !is_defined(reduce_op, collective) : op != 0) continue;
+        for (const std::uint64_t count : {0u, 1u, 5u, 257u, 4099u})
+          for (const bool in_place : {false, true}) {
+            const auto root = static_cast<std::uint32_t>(seed % communicator.size());
+            const Shape shape{collective, data_type, reduce_op, 0, 0, root, count};
+            if (auto wrong = perform(communicator, Trial{shape, in_place, ++seed, true}); !wrong.empty()) return wrong;
+          }
+      }
+  return "";
+}
+
+std::string many_pieces(Communicator& communicator) {
+  std::uint64_t seed = 99;
+  for (const Collective collective : moving_collectives)
+    for (const std::uint64_t count : {100'003u, 2'500'007u})
+      for (const bool in_place : {false, true}) {
+        const Shape shape{collective, DataType::f32, ReduceOp::sum, 0, 0, communicator.size() - 1, count};
+        if (auto wrong = perform(communicator, Trial{shape, in_place, ++seed, true}); !wrong.empty()) return wrong;
+      }
+  return "";
+}
+
+/// Calls on symmetric and on ordinary memory in any order.
+std::string soak(Communicator& communicator, std::uint32_t calls) {
+  std::mt19937_64 random(31);
+  for (std::uint32_t i = 0; i < calls; ++i) {
+    Trial trial{};
+    trial.shape.collective = moving_collectives[random() % std::size(moving_collectives)];
+    trial.shape.type = static_cast<DataType>(random() % data_type_count);
+    trial.shape.op = ReduceOp::sum;
+    trial.shape.root = static_cast<std::uint32_t>(random() % communicator.size());
+    const std::uint64_t sizes[] = {random() % 64, random() % 2048, random() % 40'000, i % 64 == 0 ? random() % 400'000 : 7};
+    trial.shape.count = sizes[random() % 4];
+    trial.in_place = random() % 2 == 0;
+    trial.symmetric = random() % 2 == 0;
+    trial.seed = random();
+    if (auto wrong = perform(communicator, trial); !wrong.empty()) return "call " + std::to_string(i) + ", " + wrong;
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("calls on symmetric memory give right results for every collective, type, operation, odd count and place") {
+  for (const std::uint32_t ranks : {1u, 2u, 3u, 4u, 7u})
+    for (const CommunicatorOptions& options : {CommunicatorOptions{}, direct()}) {
+      INFO(ranks << " ranks" << (options.algorithm.empty() ? "" : ", direct"));
+      CHECK(complaints(run_processes(ranks, all_types_and_operations, options)) == "");
+    }
+  CHECK(complaints(run_threads(3, all_types_and_operations)) == "");
+}
+
+TEST_CASE("calls of many pieces on symmetric memory are right") {
+  for (const std::uint32_t ranks : {2u, 3u, 5u}) {
+    INFO(ranks << " ranks");
+    CHECK(complaints(run_processes(ranks, many_pieces, direct())) == "");
+  }
+}
+
+TEST_CASE("calls on symmetric and on ordinary memory may be mixed") {
+  for (const std::uint32_t ranks : {2u, 4u}) {
+    INFO(ranks << " ranks");
+    CHECK(complaints(run_processes(ranks, [](Communicator& c) { return soak(c, 2000); })) == "");
+  }
+}
+
+TEST_CASE("large calls on symmetric memory run plans that read it where it is, and others don't") {
+  const auto body = [](Communicator& communicator) -> std::string {
+    constexpr std::uint64_t count = 1 << 20;
+    const auto in = communicator.allocate(count * 4), out = communicator.allocate(count * 4);
+    if (!in || !out) return "no memory";
+    std::vector<float> ordinary(count);
+    const auto protocol = [&](const void* input, void* output) {
+      const auto plan = communicator.plan_for(Call{Collective::all_reduce, input, output, count});
+      return plan ? plan->header.protocol : Protocol::inlined;
+    };
+    if (protocol(in->get(), out->get()) != Protocol::direct || protocol(in->get(), in->get()) != Protocol::direct) return "not direct";
+    if (protocol(ordinary.data(), out->get()) != Protocol::staged || protocol(in->get(), ordinary.data()) != Protocol::staged) return "not staged";
+    if (auto done = communicator.all_reduce(in->get(), out->get(), count, DataType::f32); !done) return to_string(done.error());
+    const std::string record = communicator.flight_record();
+    return record.find("in symmetric memory by direct: done") == std::string::npos ? record : "";
+  };
+  CHECK(complaints(run_processes(2, body)) == "");
+}
+
+TEST_CASE("communicators of one family share their symmetric memory, which outlives them") {
+  const auto body = [](Communicator& communicator) -> std::string {
+    const std::uint64_t count = 300'000;
+    Result<std::shared_ptr<void>> late = Error{};
+    {
+      auto child = communicator.split(static_cast<std::int32_t>(communicator.rank() % 2), -static_cast<std::int32_t>(communicator.rank()));
+      if (!child) return to_string(child.error());
+      const auto memory = communicator.allocate(count * 4);
+      late = (*child)->allocate(count * 4);
+      if (!memory || !late) return "no memory";
+      std::fill_n(as<float>(memory), count, 1.0f);
+      if (auto done = (*child)->all_reduce(memory->get(), late->get(), count, DataType::f32); !done) return to_string(done.error());
+      if (as<float>(late)[count - 1] != static_cast<float>((*child)->size())) return "a wrong sum in the child";
+      if ((*child)->flight_record().find("in symmetric memory") == std::string::npos) return "the child doesn't know its parent's memory";
+    }
+    std::fill_n(as<float>(late), count, 2.0f);
+    if (auto done = communicator.all_reduce(late->get(), late->get(), count, DataType::f32); !done) return to_string(done.error());
+    return as<float>(late)[0] == 2.0f * static_cast<float>(communicator.size()) ? "" : "a wrong sum in the parent";
+  };
+  CHECK(complaints(run_processes(4, body)) == "");
+  const auto orphan = [](Communicator& communicator) -> std::string {
+    Result<std::shared_ptr<void>> memory = Error{};
+    {
+      auto other = Communicator::local(communicator.rank(), communicator.size(), "rondo-orphan-" + std::to_string(communicator.topology().ranks[0].process));
+      if (!other) return to_string(other.error());
+      memory = other->allocate(5000);
+    }
+    std::fill_n(as<char>(memory), 5000, 'x');
+    return as<char>(memory)[4999] == 'x' ? "" : "gone";
+  };
+  CHECK(complaints(run_processes(2, orphan)) == "");
+}
+
+TEST_CASE("symmetric memory is zeroed, at a page's beginning, given back, and refused when there isn't so much", "[threads]") {
+  const auto body = [](Communicator& communicator) -> std::string {
+    for (int round = 0; round < 200; ++round) {  // far more than there would be if it weren't given back
+      const auto memory = communicator.allocate(std::uint64_t{256} << 20);
+      if (!memory) return to_string(memory.error());
+      if (reinterpret_cast<std::uintptr_t>(memory->get()) % 4096 != 0) return "not at a page";
+      if (as<char>(memory)[round * 4096] != 0) return "not zeroed";
+      std::memset(as<char>(memory) + round * 4096, 1, 8192);
+      if (communicator.size() == 1 || round > 3) break;
+    }
+    const auto nothing = communicator.allocate(0);
+    if (!nothing) return to_string(nothing.error());
+    const auto absurd = communicator.allocate(std::uint64_t{1} << 60);
+    if (absurd) return "2^60 bytes were given";
+    return expect_error(Result<void>(absurd.error()), Errc::out_of_resources, {"1152921504606846976 bytes"});
+  };
+  SECTION("as threads") CHECK(complaints(run_threads(2, body)) == "");
+  SECTION("as processes") CHECK(complaints(run_processes(2, body)) == "");
+}
+
+TEST_CASE("what is wrong with symmetric memory in a call is said, and the communicator goes on") {
+  const auto body = [](Communicator& communicator) -> std::string {
+    void* freed = nullptr;
+    {
+      const auto memory = communicator.allocate(4096);
+      freed = memory->get();
+    }
+    const auto out = communicator.allocate(4096);  // takes the place of the first
+    const auto next = communicator.allocate(4096);
+    if (out->get() != freed) return "freed memory isn't given out again";
+    void* const behind = as<char>(next) + 4096;
+    for (int round = 0; round < 2; ++round) {  // a call that repeats is refused, too
+      if (auto wrong = expect_error(communicator.all_reduce(behind, out->get(), 4, DataType::f32), Errc::invalid_argument, {"input", "freed"}); !wrong.empty())
+        return wrong;
+      const auto longer = communicator.all_gather(next->get(), as<float>(out) + 512, 512, DataType::f32);
+      if (auto wrong = expect_error(longer, Errc::invalid_argument, {"output", "ends behind", "count 512"}); !wrong.empty()) return wrong;
+      if (auto done = communicator.all_reduce(next->get(), out->get(), 1024, DataType::f32); !done) return to_string(done.error());
+    }
+    return "";
+  };
+  CHECK(complaints(run_processes(2, body)) == "");
+}
+
+TEST_CASE("ranks that disagree about symmetric memory get a mismatch that says so") {
+  const auto body = [](Communicator& communicator) -> std::string {
+    constexpr std::uint64_t count = 100'000;
+    const auto memory = communicator.allocate(count * 4);
+    std::vector<float> ordinary(count);
+    void* const data = communicator.rank() == 1 ? memory->get() : ordinary.data();
+    return expect_error(communicator.all_reduce(data, data, count, DataType::f32), Errc::mismatch, {"rank 1 called all_reduce of 100000 f32 (sum) in symmetric memory"});
+  };
+  CHECK(complaints(run_processes(3, body)) == "");
+  const auto places = [](Communicator& communicator) -> std::string {
+    constexpr std::uint64_t count = 10'000;
+    const auto in = communicator.allocate(count * 4 * communicator.size()), out = communicator.allocate(count * 4 * communicator.size());
+    void* const output = communicator.rank() == 1 ? in->get() : out->get();
+    return expect_error(communicator.all_to_all(in->get(), output, count, DataType::f32), Errc::mismatch, {"rank 0 called all_to_all of 10000 f32 in symmetric memory"});
+  };
+  CHECK(complaints(run_processes(2, places)) == "");
+}

@@ -1,0 +1,113 @@
+// Buffers that peers read: what a rank makes of a peer that fails meanwhile, or that tells nonsense.
+#include <array>
+
+#include "executor/compile.hpp"
+#include "executor/run.hpp"
+#include "planner/requests.hpp"
+
+namespace {
+
+using namespace rondo;
+using namespace rondo::test;
+
+constexpr ContextLayout layout{2, 2, 0};
+constexpr std::uint64_t count = 100;
+
+/// Two ranks that gather `count` numbers from each, over plain memory; homes are their inputs and outputs.
+struct Pair {
+  struct alignas(line_pair) Area {
+    std::byte bytes[4096] = {};
+  };
+  struct Home {
+    std::array<std::int32_t, count> input{};
+    std::array<std::int32_t, 2 * count> output{};
+  };
+
+  Pair() {
+    const auto plan = plan_of(request_of(Collective::all_gather, 2, count * 4), "direct");
+    std::vector<std::uintptr_t> begins;
+    for (Home& home : homes) begins.push_back(reinterpret_cast<std::uintptr_t>(&home));
+    for (std::uint32_t rank = 0; rank < 2; ++rank) {
+      homes[rank].input.fill(static_cast<std::int32_t>(rank) + 7);
+      contexts.emplace_back(layout, rank, std::vector<std::byte*>{areas[0].bytes, areas[1].bytes}, std::vector<std::uint32_t>{0, 1}, nullptr);
+      contexts.back().homes = Homes(begins, sizeof(Home));
+      CompileRequest request;
+      request.rank = rank;
+      request.count = count;
+      request.type = DataType::i32;
+      request.layout = layout;
+      request.direct = true;
+      executables.push_back(compile(*plan, request).value());
+    }
+    for (std::uint32_t rank = 0; rank < 2; ++rank)
+      runs[rank].begin(contexts[rank], executables[rank], identity, identity.digest(), Binding{&homes[rank].input, &homes[rank].output, 1});
+  }
+
+  std::uint64_t signals_of(std::uint32_t rank) { return contexts[0].lane(rank, 0).progress.load() & (max_signals - 1); }
+
+  CallIdentity identity{Collective::all_gather, DataType::i32, ReduceOp::sum, 0, count, 1, true};
+  std::array<Area, 2> areas;
+  std::array<Home, 2> homes;
+  std::vector<Context> contexts;
+  std::vector<Executable> executables;
+  std::array<Run, 2> runs;
+};
+
+}  // namespace
+
+TEST_CASE("ranks read one another's buffers where they are") {
+  Pair pair;
+  REQUIRE(pair.runs[0].advance(0) == Progress::blocked);
+  REQUIRE(pair.runs[1].advance(0) == Progress::blocked);
+  REQUIRE(pair.runs[0].advance(0) == Progress::done);
+  REQUIRE(pair.runs[1].advance(0) == Progress::done);
+  for (const auto& home : pair.homes)
+    for (std::size_t i = 0; i < 2 * count; ++i) REQUIRE(home.output[i] == static_cast<std::int32_t>(i / count) + 7);
+}
+
+TEST_CASE("what was read of a peer that has failed meanwhile is not passed off as read") {
+  Pair pair;
+  REQUIRE(pair.runs[1].advance(0) == Progress::blocked);
+  pair.contexts[1].lane(1, 0).broken.store(1);
+  REQUIRE(pair.runs[0].advance(0) == Progress::blocked);
+  CHECK(pair.signals_of(0) == 1);  // it has begun, and no more
+  REQUIRE(pair.runs[0].advance(0) == Progress::blocked);
+  CHECK(pair.signals_of(0) == 1);
+}
+
+TEST_CASE("a peer whose buffer is told to be outside of its memory disagrees") {
+  for (const std::uint64_t word : {no_buffer, std::uint64_t{sizeof(Pair::Home)}, sizeof(Pair::Home) - count * 4 + 1, ~std::uint64_t{0} - 4}) {
+    Pair pair;
+    REQUIRE(pair.runs[1].advance(0) == Progress::blocked);
+    pair.contexts[1].lane(1, 0).buffers[1][0].store(word);  // of the first call
+    CHECK(pair.runs[0].advance(0) == Progress::mismatch);
+    CHECK(pair.runs[0].disagreeing_rank() == 1);
+  }
+}
+
+TEST_CASE("plans that read buffers before they wait for their rank, or write them, are refused") {
+  const auto refusal = [](const Lane& first, const Lane& second) {
+    PlanHeader header;
+    header.collective = Collective::broadcast;
+    header.protocol = Protocol::direct;
+    header.ranks = 2;
+    header.in_place = false;
+    CompileRequest request;
+    request.rank = 1;
+    request.count = 4;
+    request.layout = layout;
+    request.direct = true;
+    const auto executable = compile(Plan(header, std::vector<Program>{{{first}}, {{second}}}), request);
+    return executable ? std::string("accepted") : executable.error().detail;
+  };
+  const Step begun{StepKind::signal, false, 0, {}, {}, {}, {}};
+  const Step wait{StepKind::wait, false, 0, {0, 0, 0, 0}, {}, {}, {}};
+  Step read{StepKind::copy, false, 0, {}, {{Buffer::input, 0, 0, 1}}, {{Buffer::output, self, 0, 1}}, {}};
+  CHECK(refusal({{begun}}, {{wait, read}}) == "accepted");
+  CHECK(refusal({{begun}}, {{read, wait}}).find("before it waits") != std::string::npos);
+  Step late = wait;
+  late.skew = 1;
+  CHECK(refusal({{begun}}, {{late, read}}).find("before it waits") != std::string::npos);
+  const Step write{StepKind::copy, false, 0, {}, {{Buffer::output, self, 0, 1}}, {{Buffer::output, 0, 0, 1}}, {}};
+  CHECK(refusal({{begun}}, {{wait, write}}).find("writes a peer's output") != std::string::npos);
+}
