@@ -18,14 +18,16 @@ using rondo::Result;
 
 constexpr double steady_us = 20'000;  ///< how long a measurement lasts when the iterations aren't given
 
-struct Free {
-  void operator()(void* memory) const { std::free(memory); }
-};
-using Memory = std::unique_ptr<void, Free>;
+using Memory = std::shared_ptr<void>;
 
-/// Ordinary malloc memory, touched so that the first call doesn't pay for page faults.
-Memory allocate(std::uint64_t bytes) {
-  Memory memory(std::malloc(std::max<std::uint64_t>(bytes, 1)));
+/// Symmetric or ordinary malloc memory, touched so that the first call doesn't pay for page faults; null when there is none.
+Memory allocate(rondo::Communicator& communicator, bool symmetric, std::uint64_t bytes) {
+  Memory memory;
+  if (symmetric) {
+    if (auto taken = communicator.allocate(bytes)) memory = std::move(*taken);
+  } else {
+    memory.reset(std::malloc(std::max<std::uint64_t>(bytes, 1)), std::free);
+  }
   if (memory) std::memset(memory.get(), 0x5a, bytes);
   return memory;
 }
@@ -63,8 +65,8 @@ class Measurement {
     const std::uint64_t block_bytes = shape.count * rondo::size_of(shape.type);
     input_bytes_ = block_bytes * blocks.input;
     const std::uint64_t output_bytes = block_bytes * blocks.output;
-    first_ = allocate(in_place ? std::max(input_bytes_, output_bytes) : input_bytes_);
-    if (!in_place) second_ = allocate(output_bytes);
+    first_ = allocate(communicator, options.symmetric, in_place ? std::max(input_bytes_, output_bytes) : input_bytes_);
+    if (!in_place) second_ = allocate(communicator, options.symmetric, output_bytes);
     input_ = output_ = static_cast<char*>(first_.get());
     if (!in_place)
       output_ = static_cast<char*>(second_.get());

@@ -79,6 +79,7 @@ void describe(CLI::App& app, Options& options, Words& words) {
   app.add_option("--algorithm", options.algorithm, "force an algorithm");
   app.add_option("--transport", options.transport, "shm or ucx");
   app.add_flag("--touch", options.touch, "owners write their buffers between iterations");
+  app.add_flag("--symmetric", options.symmetric, "buffers of allocate(), which the other ranks have mapped");
   app.add_flag("--percentiles", options.percentiles, "also time single calls: 50, 90, 99 percent");
   app.add_option("--json", options.json_file, "also write the rows to this file");
   app.set_version_flag("--version", "rondo-bench " + tool_support::version_text());

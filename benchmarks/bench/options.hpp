@@ -28,6 +28,7 @@ struct Options {
   std::string algorithm;
   std::string transport;
   bool touch = false;
+  bool symmetric = false;             ///< buffers that peers map
   bool percentiles = false;
   std::string json_file;
 };

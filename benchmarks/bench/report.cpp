@@ -9,6 +9,7 @@ void print_head(const Options& options, const rondo::Communicator& communicator)
   const char* const transport = options.transport.empty() ? "not forced: the first of shm and ucx that serves all pairs" : options.transport.c_str();
   std::printf("# rondo-bench %s: %u ranks as %s, transport %s\n", std::string(to_string(options.collective)).c_str(), communicator.size(),
               options.threads ? "threads" : "processes", transport);
+  if (options.symmetric) std::printf("# buffers are symmetric memory\n");
   std::printf("#\n# %41s out of place %26s in place\n", "", "");
   std::printf("# %10s %12s %6s %10s %5s %9s %7s %7s %6s %9s %7s %7s %6s  plan\n", "size", "count", "type", "redop", "root", "time", "algbw", "busbw", "#wrong",
               "time", "algbw", "busbw", "#wrong");

@@ -4,6 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
+#include <memory>
+#include <utility>
 
 #include "compare/element.hpp"
 #include "compare/protocol.hpp"
@@ -34,14 +37,21 @@ inline Extent extent_of(const Case& what, std::uint32_t ranks) {
   }
 }
 
-/// Two plain malloc buffers that grow as needed. Their pages are there before anything is timed. In place, input and output
+/// Where a rank's buffers come from.
+using Memory = std::shared_ptr<void>;
+using Allocator = std::function<Memory(std::size_t)>;
+
+inline Memory plain_memory(std::size_t bytes) {
+  Memory memory(std::malloc(bytes), std::free);
+  if (memory == nullptr) std::abort();
+  return memory;
+}
+
+/// Two buffers that grow as needed. Their pages are there before anything is timed. In place, input and output
 /// both lie in the second: equal, or the smaller one as the rank's own block of the larger.
 class Buffers {
  public:
-  Buffers() = default;
-  Buffers(const Buffers&) = delete;
-  Buffers& operator=(const Buffers&) = delete;
-  ~Buffers() { release(); }
+  explicit Buffers(Allocator allocator) : allocator_(std::move(allocator)) {}
 
   void reserve(std::size_t bytes) {
     if (bytes <= bytes_) return;
@@ -52,33 +62,31 @@ class Buffers {
   }
 
   void release() {
-    std::free(first_);
-    std::free(second_);
     first_ = second_ = nullptr;
     bytes_ = 0;
   }
 
   void* input(const Case& what, std::uint32_t rank, std::uint32_t ranks) const {
-    if (what.in_place == 0) return first_;
+    if (what.in_place == 0) return first_.get();
     const Extent extent = extent_of(what, ranks);
-    return second_ + (extent.input < extent.output ? rank * extent.block * size_of(what.type) : 0);
+    return static_cast<std::byte*>(second_.get()) + (extent.input < extent.output ? rank * extent.block * size_of(what.type) : 0);
   }
 
   void* output(const Case& what, std::uint32_t rank, std::uint32_t ranks) const {
     const Extent extent = extent_of(what, ranks);
-    return second_ + (what.in_place != 0 && extent.output < extent.input ? rank * extent.block * size_of(what.type) : 0);
+    return static_cast<std::byte*>(second_.get()) + (what.in_place != 0 && extent.output < extent.input ? rank * extent.block * size_of(what.type) : 0);
   }
 
  private:
-  static std::byte* allocate(std::size_t bytes) {
-    auto* memory = static_cast<std::byte*>(std::malloc(bytes));
-    if (memory == nullptr) std::abort();
-    for (std::size_t i = 0; i < bytes; i += 4096) memory[i] = std::byte{0};
+  Memory allocate(std::size_t bytes) const {
+    Memory memory = allocator_(bytes);
+    for (std::size_t i = 0; i < bytes; i += 4096) static_cast<std::byte*>(memory.get())[i] = std::byte{0};
     return memory;
   }
 
-  std::byte* first_ = nullptr;
-  std::byte* second_ = nullptr;
+  Allocator allocator_;
+  Memory first_;
+  Memory second_;
   std::size_t bytes_ = 0;
 };
 

@@ -29,7 +29,7 @@ struct Call {
 template <class Library>
 class Driver {
  public:
-  Driver(Library& library, RankLink& link) : library_(library), link_(link) {}
+  Driver(Library& library, RankLink& link, Allocator allocator = plain_memory) : library_(library), link_(link), buffers_(std::move(allocator)) {}
 
   void serve() {
     for (;;) {

@@ -1,4 +1,5 @@
-// Rondo as a participant: the public interface. Settings: default, or the name of a plan file that every call runs.
+// Rondo as a participant: the public interface. Settings: default; symmetric, for buffers that its allocate() gives; or the name of a plan
+// file that every call runs.
 #include <array>
 #include <cstdio>
 #include <optional>
@@ -13,8 +14,10 @@ namespace {
 
 class Rondo {
  public:
+  static constexpr const char* symmetric = "symmetric";
+
   Rondo(rondo::Communicator& communicator, const std::string& setting) : communicator_(communicator) {
-    if (setting.empty() || setting == "default") return;
+    if (setting.empty() || setting == "default" || setting == symmetric) return;
     auto plan = rondo::load_plan(setting);
     require(plan ? communicator_.use_plan(*plan) : rondo::Result<void>(plan.error()));
     only_ = plan->header.collective;
@@ -33,6 +36,12 @@ class Rondo {
                                .count = call.count,
                                .type = type,
                                .root = call.root}));
+  }
+
+  compare::Memory allocate(std::size_t bytes) {
+    auto memory = communicator_.allocate(bytes);
+    require(memory ? rondo::Result<void>() : rondo::Result<void>(memory.error()));
+    return *memory;
   }
 
  private:
@@ -67,6 +76,8 @@ int main(int argc, char** argv) {
   }
   Rondo library(*communicator, options.setting);
   compare::RankLink link(options, options.rank, tool_support::version_text());
-  compare::Driver<Rondo>(library, link).serve();
+  compare::Allocator allocator = compare::plain_memory;
+  if (options.setting == Rondo::symmetric) allocator = [&](std::size_t bytes) { return library.allocate(bytes); };
+  compare::Driver<Rondo>(library, link, allocator).serve();
   return 0;
 }

@@ -99,7 +99,7 @@ Options parse_options(int argc, char** argv) {
   app.add_option("--ops", operations, "of " + joined(operation_names, ", "));
   app.add_option("--type", types, "of " + joined(type_names, ", "));
   app.add_option("--sizes", sizes, "FIRST:LAST (e.g. 4:256M) or a list (8,64K); bytes of the larger buffer");
-  app.add_option("--libraries", libraries, "of " + joined(known_libraries, ", ") + " (hand-written)");
+  app.add_option("--libraries", libraries, "of " + joined(known_libraries, ", ") + " (hand-written); symmetric: Rondo on buffers of its allocate()");
   app.add_option("--plans", plans, "plan files (of --ranks ranks): each takes part too, as Rondo running exactly that plan");
   app.add_option("--rounds", options.rounds, "rounds (21 and more give an interval)")->check(tool_support::whole_number(1, 1000));
   app.add_option("--block-ms", options.block_ms, "aim for a block")->check(tool_support::decimal_number(0.5, longest_block_ms));

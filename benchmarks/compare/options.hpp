@@ -26,7 +26,7 @@ struct Options {
 inline constexpr double longest_block_ms = 100;
 
 /// The libraries that can be compared, in the order in which they are shown.
-inline const std::vector<std::string> known_libraries{"rondo", "openmpi", "mpich", "intelmpi", "oneccl", "gloo", "floor"};
+inline const std::vector<std::string> known_libraries{"rondo", "symmetric", "openmpi", "mpich", "intelmpi", "oneccl", "gloo", "floor"};
 
 /// Reads the command line. On a wrong flag: one line on stderr that names it, exit 2. --help: exit 0.
 Options parse_options(int argc, char** argv);

@@ -119,7 +119,7 @@ std::vector<Participant> make_participants(const std::vector<std::string>& libra
                                            const std::string& programs, std::vector<std::string>& notes) {
   std::vector<Participant> all;
   for (const std::string& library : libraries) {
-    const std::string program = programs + "/compare_" + library;
+    const std::string program = programs + "/compare_" + (library == "symmetric" ? "rondo" : library);
     if (access(program.c_str(), X_OK) != 0) {
       notes.push_back(library + ": left out, its program was not built (is its development package installed?)");
       continue;
@@ -141,6 +141,8 @@ std::vector<Participant> make_participants(const std::vector<std::string>& libra
     } else if (library == "floor") {
       all.push_back(start_each(library, "one-shot", ranks, program, true));
       all.push_back(start_each(library, "two-shot", ranks, program, true));
+    } else if (library == "symmetric") {
+      all.push_back(start_each(library, "symmetric", ranks, program, true));
     } else {
       all.push_back(start_each(library, "default", ranks, program, true));
     }

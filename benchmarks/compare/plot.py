@@ -4,7 +4,7 @@ import math
 
 import ratios
 
-COLOURS = {"rondo": "#c2185b", "openmpi": "#1976d2", "mpich": "#00897b", "intelmpi": "#212121", "oneccl": "#8d6e63",
+COLOURS = {"rondo": "#c2185b", "symmetric": "#7b1fa2", "openmpi": "#1976d2", "mpich": "#00897b", "intelmpi": "#212121", "oneccl": "#8d6e63",
            "gloo": "#f9a825", "floor": "#9e9e9e", "plan": "#5e35b1"}
 MODE_DASHES = {"out of place": "", "out of place, touched": "6 3", "in place": "2 2", "in place, touched": "8 3 2 3"}
 HEAD = 68  # title and legends

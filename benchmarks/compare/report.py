@@ -12,6 +12,7 @@ import machine
 import plot
 import ratios
 
+SYMMETRIC = "symmetric"  # Rondo on buffers that peers map
 NOISE = 0.03  # share of the cores that others may use before we warn
 
 
@@ -69,10 +70,10 @@ def show_table(summary, subject):
                   f"   {ratio:<36}" + (f"{floor['ratio']:.2f}" if floor else "-"))
 
 
-def show_means(means):
+def show_means(means, subject):
     if not means:
         return
-    print("\nGeometric means over the sizes, of the medians of paired ratios to the best peer of each size")
+    print(f"\n{subject}: geometric means over the sizes, of the medians of paired ratios to the best peer of each size")
     for m in means:
         print(f"  {m['collective']} {m['type']}, {m['ranks']} ranks, {m['state']:<5}{m['mode']:<23}{m['geometric_mean']:.2f}"
               f"   worst size {m['worst']:.2f}, worst upper bound {m['worst_upper']:.2f}")
@@ -118,12 +119,14 @@ def main():
     subject = "rondo" if "rondo" in present or "floor" not in present else "floor"
     summary = ratios.summarize(rows, subject)
     means = ratios.geometric_means(summary)
+    own = ratios.summarize(rows, SYMMETRIC) if SYMMETRIC in present else []
+    symmetric = {"summary": own, "geometric_means": ratios.geometric_means(own)}
     lacking = ratios.lacking(kinds["lacks"])
     warnings = warnings_of(kinds, thrown, len(blocks))
     result = {"machine": machine.describe(repository), "run": kinds["run"][0], "states": states,
               "participants": kinds["participant"], "lacking": lacking, "warnings": warnings, "geometric_means": means,
-              "summary": summary, "checks": kinds["check"], "rounds": kinds["round"], "rows": rows}
-    lists = {"participants", "lacking", "geometric_means", "summary", "checks", "rounds", "rows"}  # one line an entry: diffs stay small
+              "symmetric_geometric_means": symmetric["geometric_means"], "summary": summary, "checks": kinds["check"], "rounds": kinds["round"], "rows": rows}
+    lists = {"participants", "lacking", "geometric_means", "symmetric_geometric_means", "summary", "checks", "rounds", "rows"}  # one line an entry: diffs stay small
     fields = [f'"{key}": ' + ("[\n" + ",\n".join(json.dumps(v) for v in value) + "\n]" if key in lists
                               else json.dumps(value)) for key, value in result.items()]
     pathlib.Path(out).write_text("{\n" + ",\n".join(fields) + "\n}\n", encoding="utf-8")
@@ -131,7 +134,11 @@ def main():
     picture = pathlib.Path(out).with_suffix(".svg")
     picture.write_text(plot.draw(summary, subject, title), encoding="utf-8")
     show_table(summary, subject)
-    show_means(means)
+    show_means(means, subject)
+    if symmetric["summary"]:
+        print("\nRondo on symmetric buffers (its own allocate()), the peers on ordinary ones")
+        show_table(symmetric["summary"], SYMMETRIC)
+        show_means(symmetric["geometric_means"], SYMMETRIC)
     show_lacking(lacking)
     centres = "; ".join(f"{ranks} ranks " + ", ".join(f"{name} {ns:.0f} ns" for name, ns in of["centres"].items()) for ranks, of in states.items())
     print(f"\n8-byte floor: {centres}.  * : median over 1.00 or upper bound over 1.05")

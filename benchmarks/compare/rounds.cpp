@@ -26,7 +26,7 @@ double median(std::vector<double> values) {
 double rounded(double value) { return std::round(value * 1e4) / 1e4; }
 
 // What the hand-written loops and other plans of Rondo are not.
-bool is_peer(const std::string& library) { return library != "rondo" && library != "plan" && library != "floor"; }
+bool is_peer(const std::string& library) { return library != "rondo" && library != "symmetric" && library != "plan" && library != "floor"; }
 
 }  // namespace
 

@@ -32,7 +32,14 @@ class Tables(unittest.TestCase):
         table = printed(report.show_table, summary, "rondo")
         for text in ("all_to_all bf16, 2 ranks, cores near, out of place", "intelmpi", "oneccl", "0.25 [0.25, 0.25] intelmpi"):
             self.assertIn(text, table)
-        self.assertIn("all_to_all bf16, 2 ranks", printed(report.show_means, ratios.geometric_means(summary)))
+        self.assertIn("all_to_all bf16, 2 ranks", printed(report.show_means, ratios.geometric_means(summary), "rondo"))
+
+    def test_symmetric_buffers_have_rows_of_their_own_and_are_no_peer(self):
+        rows = rows_of("all_gather", "f32", {"rondo": 2.0, "symmetric": 1.0, "mpich": 4.0})
+        self.assertIn("0.50 [0.50, 0.50] mpich", printed(report.show_table, ratios.summarize(rows, "rondo"), "rondo"))
+        table = printed(report.show_table, ratios.summarize(rows, report.SYMMETRIC), report.SYMMETRIC)
+        self.assertIn("0.25 [0.25, 0.25] mpich", table)
+        self.assertIn("symmetric / best peer", table)
 
     def test_only_reductions_are_sums(self):
         title = lambda collective: printed(report.show_table, ratios.summarize(rows_of(collective, "f32", {"rondo": 1.0}), "rondo"), "rondo")
@@ -51,7 +58,7 @@ class Tables(unittest.TestCase):
 
 class Plots(unittest.TestCase):
     def test_every_library_that_is_compared_has_a_colour(self):
-        self.assertLessEqual(set(ratios.PEERS) | {"rondo", "floor", "plan"}, set(plot.COLOURS))
+        self.assertLessEqual(set(ratios.PEERS) | {"rondo", "symmetric", "floor", "plan"}, set(plot.COLOURS))
 
     def test_a_plot_has_a_panel_for_each_collective_and_type(self):
         rows = rows_of("gather", "f32", {"rondo": 1.0, "mpich": 2.0}) + rows_of("gather", "bf16", {"rondo": 1.0, "oneccl": 2.0})

@@ -150,6 +150,20 @@ rondo_status rondo_duplicate(rondo_communicator* communicator, rondo_communicato
 /** Leaves the group. Work in flight is drained first. */
 void rondo_destroy(rondo_communicator* communicator);
 
+/** Memory of rondo_allocate(). */
+typedef struct rondo_memory rondo_memory;
+
+/** `bytes` of symmetric memory: this rank's own, zeroed, at the beginning of a page, and mapped by all ranks of `communicator` and of those
+ * split from it. No rank waits for another. What collectives do with it, and what is wrong: rondo::Communicator::allocate(). It may outlive
+ * the communicator. */
+rondo_status rondo_allocate(rondo_communicator* communicator, uint64_t bytes, rondo_memory** memory);
+
+/** Where it begins; NULL of NULL. Valid until rondo_memory_destroy(). */
+void* rondo_memory_data(const rondo_memory* memory);
+
+/** Frees it. No call may be using it. */
+void rondo_memory_destroy(rondo_memory* memory);
+
 /** This rank's number in the group. */
 rondo_status rondo_rank(const rondo_communicator* communicator, uint32_t* rank);
 

@@ -4,6 +4,7 @@
 
 #include <exception>
 #include <initializer_list>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -12,6 +13,9 @@
 
 struct rondo_communicator {
   rondo::Communicator value;
+};
+struct rondo_memory {
+  std::shared_ptr<void> value;
 };
 struct rondo_work {
   rondo::Work value;

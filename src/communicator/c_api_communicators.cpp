@@ -106,6 +106,20 @@ rondo_status rondo_duplicate(rondo_communicator* communicator, rondo_communicato
   });
 }
 
+rondo_status rondo_allocate(rondo_communicator* communicator, uint64_t bytes, rondo_memory** memory) {
+  return guarded([&]() -> Result<void> {
+    if (auto error = find_null({{"communicator", communicator}, {"memory", memory}})) return *error;
+    auto taken = communicator->value.allocate(bytes);
+    if (!taken) return taken.error();
+    *memory = new rondo_memory{std::move(*taken)};
+    return {};
+  });
+}
+
+void* rondo_memory_data(const rondo_memory* memory) { return memory == nullptr ? nullptr : memory->value.get(); }
+
+void rondo_memory_destroy(rondo_memory* memory) { delete memory; }
+
 void rondo_destroy(rondo_communicator* communicator) { delete communicator; }
 
 rondo_status rondo_rank(const rondo_communicator* communicator, uint32_t* rank) {

@@ -60,6 +60,23 @@ TEST_CASE("through C blocks of different lengths change places", "[threads]") {
   CHECK(run_two(body) == "");
 }
 
+TEST_CASE("through C symmetric memory is had and given back", "[threads]") {
+  const auto body = [](Rank c, std::uint32_t rank) -> std::string {
+    rondo_memory* memory = nullptr;
+    rondo_memory* absurd = nullptr;
+    const std::string made = first_wrong({expect(rondo_allocate(c, 4000, &memory), RONDO_SUCCESS),
+                                          expect(rondo_allocate(c, UINT64_MAX, &absurd), RONDO_OUT_OF_RESOURCES, "18446744073709551615 bytes")});
+    if (!made.empty() || absurd != nullptr) return made + " or absurd";
+    auto* const values = static_cast<float*>(rondo_memory_data(memory));
+    values[999] = static_cast<float>(rank) + 1;
+    const std::string used = expect(rondo_all_reduce(c, values, values, 1000, RONDO_F32, RONDO_SUM), RONDO_SUCCESS);
+    const bool right = values[0] == 0 && values[999] == 3;
+    rondo_memory_destroy(memory);
+    return !used.empty() ? used : right ? "" : "a wrong sum";
+  };
+  CHECK(run_two(body) == "");
+}
+
 TEST_CASE("through C a communicator is split and copied", "[threads]") {
   const auto body = [](Rank c, std::uint32_t rank) -> std::string {
     Rank alone = nullptr, copy = nullptr, none = c, pair = nullptr;

@@ -134,6 +134,7 @@ TEST_CASE("through C a null where something must be is named", "[threads]") {
     Rank made = nullptr;
     std::uint32_t number = 0;
     rondo_work* work = nullptr;
+    rondo_memory* memory = nullptr;
     const auto invalid = [](rondo_status status, const char* name) { return expect(status, RONDO_INVALID_ARGUMENT, std::string(name) + " is null"); };
     const std::string of_communicators = first_wrong({
         invalid(rondo_create_from_environment(0, nullptr), "communicator"),
@@ -143,7 +144,8 @@ TEST_CASE("through C a null where something must be is named", "[threads]") {
         invalid(rondo_create_in_process_with_options(1, nullptr, nullptr), "communicators"),
         invalid(rondo_split(nullptr, 0, 0, &made), "communicator"), invalid(rondo_split(c, 0, 0, nullptr), "child"),
         invalid(rondo_duplicate(nullptr, &made), "communicator"), invalid(rondo_duplicate(c, nullptr), "copy"),
-        invalid(rondo_rank(nullptr, &number), "communicator"), invalid(rondo_rank(c, nullptr), "rank"),
+        invalid(rondo_allocate(nullptr, 1, &memory), "communicator"), invalid(rondo_allocate(c, 1, nullptr), "memory"),
+        rondo_memory_data(nullptr) == nullptr ? "" : "no memory isn't anywhere", invalid(rondo_rank(nullptr, &number), "communicator"), invalid(rondo_rank(c, nullptr), "rank"),
         invalid(rondo_size(nullptr, &number), "communicator"), invalid(rondo_size(c, nullptr), "size"),
         invalid(rondo_topology(nullptr, &text), "communicator"), invalid(rondo_topology(c, nullptr), "json"),
         invalid(rondo_flight_record(nullptr, &text), "communicator"), invalid(rondo_flight_record(c, nullptr), "text"),
@@ -157,6 +159,7 @@ TEST_CASE("through C a null where something must be is named", "[threads]") {
         invalid(rondo_work_wait_for(nullptr, 1), "work"),
         invalid(rondo_work_source(nullptr, &number), "work"), rondo_work_done(nullptr) == 1 ? "" : "no work isn't done"});
     rondo_destroy(nullptr);
+    rondo_memory_destroy(nullptr);
     rondo_work_destroy(nullptr);
     rondo_text_destroy(nullptr);
     return first_wrong({of_communicators, of_calls, made == nullptr && text == nullptr && work == nullptr ? "" : "a result of a call that was refused"});

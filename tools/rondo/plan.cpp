@@ -28,6 +28,7 @@ struct Options {
   std::optional<double> latency_ns;  ///< in the place of the topology's
   std::string format = "text";
   bool in_place = false;
+  bool symmetric = false;
   bool explain = false;
 };
 
@@ -67,6 +68,7 @@ Result<Request> parse_request(const Options& options) {
   const std::uint64_t unit = size_of(*type) * std::max(blocks.input, blocks.output);
   Request request{*collective, options.ranks, *bytes / unit, *type, *op, options.root, Alias::none};
   const bool blocked = input_is_block(*collective) || output_is_block(*collective);
+  request.symmetric = options.symmetric;
   if (options.in_place) request.alias = blocked ? Alias::block : Alias::same;
   return request;
 }
@@ -190,6 +192,7 @@ void add_plan(CLI::App& app, int& status) {
   plan->add_option("--format", options->format, "text, or json: the whole plan")
       ->check(CLI::IsMember({"text", "json"}));
   plan->add_flag("--in-place", options->in_place, "Input and output share memory");
+  plan->add_flag("--symmetric", options->symmetric, "Input and output lie in memory that the other ranks have mapped (Communicator::allocate)");
   plan->add_flag("--explain", options->explain, "What else was considered, and the figures behind it");
   plan->callback([options, &status] { status = finish(*options); });
 }
