@@ -84,6 +84,15 @@ class Measurement {
     return *missing == 0;
   }
 
+  /// The algorithm that the calls run; empty when it can't with buffers that lie so.
+  Result<std::string> plan() {
+    const bool in_place = second_ == nullptr;
+    if (shape_.collective == Collective::send_recv) return std::string(in_place ? "" : "send_recv");  // each pair of ranks has a plan of its own
+    const auto plan = communicator_.plan_for(this_call());
+    if (!plan) return plan.error();
+    return (in_place ? plan->header.in_place : plan->header.out_of_place) ? plan->header.algorithm : "";
+  }
+
   Result<Timing> run() {
     Timing timing;
     if (auto warmed = warm_up(timing); !warmed) return warmed.error();
@@ -113,7 +122,10 @@ class Measurement {
 
  private:
   Result<void> call() {
-    if (shape_.collective == Collective::send_recv) return exchange();
+    return shape_.collective == Collective::send_recv ? exchange() : communicator_.run(this_call());
+  }
+
+  rondo::Call this_call() const {
     rondo::Call call;
     call.collective = shape_.collective;
     call.input = input_;
@@ -123,7 +135,7 @@ class Measurement {
     call.op = shape_.op;
     call.root = shape_.root;
     call.scale = factor_of(shape_, shape_.rank);
-    return communicator_.run(call);
+    return call;
   }
 
   /// As in nccl-tests' sendrecv: every rank sends to the next and receives from the previous one, in a group.
@@ -243,25 +255,17 @@ Result<Row> measure(rondo::Communicator& communicator, const Options& options, s
   Row row;
   row.count = shape.count;
   row.bytes = shape.count * rondo::size_of(shape.type) * std::max(blocks.input, blocks.output);
-  bool serves_out_of_place = true, serves_in_place = false;
-  if (shape.collective == Collective::send_recv) {
-    row.plan = "send_recv";  // each pair of ranks has a plan of its own
-  } else {
-    alignas(64) char some[64];  // planning reads no data
-    const auto plan = communicator.plan_for(rondo::Call{shape.collective, some, some, shape.count, shape.type, shape.op, shape.root, 1});
-    if (!plan) return plan.error();
-    row.plan = plan->header.algorithm;
-    serves_out_of_place = plan->header.out_of_place;
-    serves_in_place = plan->header.in_place;
-  }
   for (const bool in_place : {false, true}) {
-    if (!(in_place ? serves_in_place : serves_out_of_place)) continue;
     Measurement measurement(communicator, options, shape, in_place);
     auto ready = measurement.ready();
     if (!ready) return ready.error();
     if (!*ready)
       return rondo::Error{rondo::Errc::out_of_resources, "no memory for buffers of " + std::to_string(row.bytes) + " bytes on each of " +
                           std::to_string(shape.ranks) + " ranks; take a smaller -e", 0, "rondo-bench"};
+    auto plan = measurement.plan();
+    if (!plan) return plan.error();
+    if (plan->empty()) continue;  // it doesn't serve buffers that lie so
+    if (row.plan != *plan) row.plan += (row.plan.empty() ? "" : ", in place ") + *plan;
     auto timing = measurement.run();
     if (!timing) return timing.error();
     timing->algbw_gbps = static_cast<double>(row.bytes) / timing->time_us / 1e3;

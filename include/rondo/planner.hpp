@@ -46,6 +46,7 @@ struct CostModel {
   double step_ns = 0;           ///< the executor's own cost of a step
   double cores_per_rank = 1;    ///< ≤ 1: how much of a processor each rank gets
   double switch_ns = 0;         ///< where ranks share processors: until a waiter that yielded runs again, for each rank on its own
+  std::uint64_t own_cache_bytes = 0;  ///< of a core: what it has read stays there, and has to be taken from it again to be overwritten
   std::uint64_t cache_bytes = 0;///< a message beyond this streams from memory
   double memory_ns_per_byte = 0;///< extra cost of a byte beyond it
   std::vector<std::string> sources;  ///< where each figure comes from

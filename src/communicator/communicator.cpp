@@ -95,8 +95,9 @@ Result<Plan> Communicator::Impl::plan_for(const Call& call) {
   if (key.collective == Collective::all_to_all_v) key.count = 0;  // its plan serves blocks of any lengths
   if (auto error = wrong_key(key)) return *error;
   const TokenGuard guard(token_);
-  key.symmetric = is_symmetric({key, Binding{call.input, call.output}});
-  return main_->cache.plan(key);
+  Task task{key, Binding{call.input, call.output}};
+  note_memory(task);
+  return main_->cache.plan(task.key);
 }
 
 Communicator::Communicator(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}

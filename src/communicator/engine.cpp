@@ -83,7 +83,7 @@ Result<void> Communicator::Impl::run_channel(Channel& channel, const Task& task)
   if (channel.sync_waits || !channel.queue.empty()) [[unlikely]] return run_queued(channel, task);
   Operation& operation = channel.sync;
   operation.task = task;
-  if (parts_.family->symmetric().used() && &channel == main_.get()) operation.task.key.symmetric = is_symmetric(task);
+  if (parts_.family->symmetric().used() && &channel == main_.get()) note_memory(operation.task);
   operation.prepared = channel.cache.repeated(operation.task.key);
   const bool repeats = operation.prepared != nullptr && operation.prepared->rule.accepts(task.binding.input, task.binding.output) &&
                        !broken_.load(std::memory_order_relaxed);
@@ -157,7 +157,7 @@ std::optional<Error> Communicator::Impl::prepare(Channel& channel, Operation& op
   if (broken_.load(std::memory_order_acquire)) return broken_error();
   if (parts_.family->symmetric().used() && &channel == main_.get()) {
     if (auto error = wrong_memory(operation.task)) return error;
-    operation.task.key.symmetric = is_symmetric(operation.task);
+    note_memory(operation.task);
   }
   if (channel.cache.size() >= most_prepared && pending_.load(std::memory_order_relaxed) == 0) channel.cache.clear();
   operation.prepared = channel.cache.repeated(operation.task.key);

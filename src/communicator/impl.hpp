@@ -110,7 +110,7 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
 
   // symmetric.cpp; need the token
   bool has_buffers(const PlanKey& key) const;
-  bool is_symmetric(const Task& task);
+  void note_memory(Task& task);
   std::optional<Error> wrong_memory(const Task& task);
   struct Places;
   Places places_of(const Task& task);

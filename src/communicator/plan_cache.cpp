@@ -22,7 +22,7 @@ std::uint64_t header_hash(const PlanHeader& header) {
 std::size_t PlanCache::Hash::operator()(const PlanKey& key) const {
   const std::uint64_t small = static_cast<std::uint64_t>(key.collective) | static_cast<std::uint64_t>(key.type) << 8 |
                               static_cast<std::uint64_t>(key.op) << 16 |
-                              static_cast<std::uint64_t>(key.symmetric) << 24 | static_cast<std::uint64_t>(key.root) << 32;
+                              static_cast<std::uint64_t>(key.symmetric) << 24 | static_cast<std::uint64_t>(key.in_place) << 25 | static_cast<std::uint64_t>(key.root) << 32;
   return mix(mix(0, key.count), small);
 }
 
@@ -49,6 +49,7 @@ Result<Plan> PlanCache::plan(const PlanKey& key) const {
     return key.symmetric && found->second.direct ? *found->second.direct : found->second.plan;
   Request request{key.collective, source_.ranks, key.count, key.type, key.op, key.root, Alias::none};
   request.symmetric = key.symmetric;
+  if (key.in_place) request.alias = Alias::same;
   return plan_call(*source_.topology, source_.cost, source_.options, request);
 }
 
@@ -82,7 +83,7 @@ Result<const PreparedPlan*> PlanCache::find(const PlanKey& key) {
 
   auto prepared = std::make_unique<PreparedPlan>();
   prepared->executable = std::move(*executable);
-  prepared->identity = CallIdentity{key.collective, key.type, key.op, key.root, key.count, request.plan_hash, key.symmetric};
+  prepared->identity = CallIdentity{key.collective, key.type, key.op, key.root, key.count, request.plan_hash, key.symmetric, key.in_place};
   prepared->digest = prepared->identity.digest();
   prepared->rule = pointer_rule(key, planned->header);
   planned->header.algorithm.copy(prepared->name.data(), prepared->name.size() - 1);

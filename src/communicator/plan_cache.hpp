@@ -22,6 +22,7 @@ struct PlanKey {
   DataType type = DataType::u8;
   ReduceOp op = ReduceOp::sum;
   bool symmetric = false;  ///< peers can read the call's buffers
+  bool in_place = false;   ///< of symmetric all_reduces: ranks agree on it
   bool operator==(const PlanKey&) const = default;
 };
 

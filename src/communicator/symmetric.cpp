@@ -61,13 +61,17 @@ Communicator::Impl::Places Communicator::Impl::places_of(const Task& task) {
   return places;
 }
 
-/// Whether peers can read all that the call reads and writes here. all_to_all in place counts as a call that they can't: no plan reads what
-/// another rank overwrites in turn.
-bool Communicator::Impl::is_symmetric(const Task& task) {
-  if (!has_buffers(task.key)) return false;
-  if (task.key.collective == Collective::all_to_all && task.binding.input == task.binding.output) return false;
+/// Puts into the key whether peers can read all that the call reads and writes here. all_to_all in place counts as a call that they can't: no
+/// plan reads what another rank overwrites in turn.
+void Communicator::Impl::note_memory(Task& task) {
+  PlanKey& key = task.key;
+  key.symmetric = key.in_place = false;
+  if (!has_buffers(key)) return;
+  const bool in_place = task.binding.input == task.binding.output;
+  if (in_place && key.collective == Collective::all_to_all) return;
   const Places places = places_of(task);
-  return places.input == SymmetricRoom::Place::inside && places.output == SymmetricRoom::Place::inside;
+  key.symmetric = places.input == SymmetricRoom::Place::inside && places.output == SymmetricRoom::Place::inside;
+  key.in_place = key.symmetric && in_place && key.collective == Collective::all_reduce;
 }
 
 std::optional<Error> Communicator::Impl::wrong_memory(const Task& task) {

@@ -21,15 +21,16 @@ struct CallIdentity {
   std::uint64_t count = 0;
   std::uint64_t plan_hash = 0;
   bool symmetric = false;  ///< peers can read its buffers
+  bool in_place = false;   ///< where ranks have to agree on it
 
   std::uint64_t what() const {
     return static_cast<std::uint64_t>(collective) | static_cast<std::uint64_t>(type) << 8 | static_cast<std::uint64_t>(op) << 16 |
-           static_cast<std::uint64_t>(symmetric) << 24;
+           static_cast<std::uint64_t>(symmetric) << 24 | static_cast<std::uint64_t>(in_place) << 25;
   }
   std::uint32_t digest() const;
   static CallIdentity of_words(std::uint64_t count, std::uint64_t plan_hash, std::uint64_t what, std::uint64_t root) {
     return {static_cast<Collective>(what & 0xff), static_cast<DataType>(what >> 8 & 0xff), static_cast<ReduceOp>(what >> 16 & 0xff),
-            static_cast<std::uint32_t>(root), count, plan_hash, (what >> 24 & 1) != 0};
+            static_cast<std::uint32_t>(root), count, plan_hash, (what >> 24 & 1) != 0, (what >> 25 & 1) != 0};
   }
 };
 

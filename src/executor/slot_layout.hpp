@@ -46,7 +46,7 @@ struct alignas(cache_line) CallRecord {
   SharedWord sequence;
   SharedWord count;
   SharedWord plan_hash;
-  SharedWord what;      ///< collective | type << 8 | op << 16 | symmetric << 24
+  SharedWord what;      ///< collective | type << 8 | op << 16 | symmetric << 24 | in place << 25
   SharedWord root;
   SharedWord digest;
 };

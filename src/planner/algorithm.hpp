@@ -19,6 +19,7 @@ struct Shape {
   std::uint32_t lowered_chunks = 0;  ///< the most that a rank has once links are scratch; at least scratch_chunks
   std::uint32_t depth = 2;
   std::uint32_t piece_bytes = 0;  ///< 0: as the slots allow
+  bool in_place = true;           ///< serves calls in place too
 };
 
 /// What a plan would cost the slowest rank, in two parts so that a loser can say where it lost.
@@ -56,7 +57,8 @@ extern const Algorithm recursive_doubling_algorithm;
 extern const Algorithm halving_doubling_algorithm;
 extern const Algorithm dissemination_algorithm;
 extern const Algorithm pairwise_algorithm;
-extern const Algorithm direct_algorithm;
+extern const Algorithm direct_one_shot_algorithm;
+extern const Algorithm direct_two_shot_algorithm;
 
 /// Strict reductions of types that accumulate in a wider one must not store what is combined in part.
 inline bool stores_rounded(const Request& request) { return request.type == DataType::f16 || request.type == DataType::bf16; }

@@ -87,7 +87,7 @@ std::string pair(const WorstPath& path) {
 
 constexpr std::size_t latency_sources = 2;  // the first ones, set_latency's: latency_ns and line_ns
 
-void name_other_sources(CostModel& cost, const std::string& weakest, bool cache_known) {
+void name_other_sources(CostModel& cost, const std::string& weakest, bool cache_known, bool own_cache_known) {
   const std::string others[] = {
       figure("pull_ns_per_byte", cost.pull_ns_per_byte, weakest + ", the narrowest link between ranks"),
       figure("copy_ns_per_byte", cost.copy_ns_per_byte, "assumed, a core's own caches"),
@@ -95,6 +95,8 @@ void name_other_sources(CostModel& cost, const std::string& weakest, bool cache_
       figure("step_ns", cost.step_ns, "assumed"),
       figure("cores_per_rank", cost.cores_per_rank, "read, processors and quota of the scarcest host"),
       figure("switch_ns", cost.switch_ns, "assumed, yielding to another rank"),
+      figure("own_cache_bytes", static_cast<double>(cost.own_cache_bytes),
+             own_cache_known ? "read, the largest cache of rank 0's core alone" : "assumed, no such cache is known"),
       figure("cache_bytes", static_cast<double>(cost.cache_bytes),
              cache_known ? "read, rank 0's part of its largest cache" : "assumed, no cache is known"),
       figure("memory_ns_per_byte", cost.memory_ns_per_byte, "assumed, one core's part of the memory's bandwidth")};
@@ -125,9 +127,11 @@ CostModel cost_model(const Topology& topology, std::uint32_t ranks) {
   cost.step_ns = step_ns;
   cost.cores_per_rank = cores_per_rank(topology);
   cost.switch_ns = switch_ns;
+  const std::uint64_t own_cache = private_cache_bytes(topology, 0);
+  cost.own_cache_bytes = own_cache != 0 ? own_cache : default_cache_bytes;
   cost.cache_bytes = cache != 0 ? cache : default_cache_bytes;
   cost.memory_ns_per_byte = memory_ns_per_byte;
-  name_other_sources(cost, weakest, cache != 0);
+  name_other_sources(cost, weakest, cache != 0, own_cache != 0);
   return cost;
 }
 

@@ -143,9 +143,8 @@ Plan build(const Topology& topology, const Request& request, const Offers& offer
   header.depth = chosen.shape.depth;
   header.piece_bytes = chosen.shape.piece_bytes;
   header.neutral = chosen.shape.neutral;
-  // all_to_all_v: no block lies where another one of its length does. all_to_all: peers read what would be overwritten.
-  const bool exchanges = request.collective == Collective::all_to_all && header.protocol == Protocol::direct;
-  header.in_place = request.collective != Collective::all_to_all_v && !exchanges;
+  // all_to_all_v: no block lies where another one of its length does
+  header.in_place = request.collective != Collective::all_to_all_v && chosen.shape.in_place;
   if (chosen.algorithm->ordered && request.collective != Collective::scan) header.order = rank_order(topology, request.ranks);
   Plan plan(std::move(header), chosen.algorithm->program);
   plan.predicted_ns = chosen.cost.total_ns();

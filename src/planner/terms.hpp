@@ -85,6 +85,9 @@ struct Terms {
   /// don't.
   double share(double bytes) const { return pull(bytes); }
 
+  /// The same where what others have read of earlier calls may have left their caches since.
+  double share_again(double bytes) const { return share(std::min(bytes, static_cast<double>(cost.own_cache_bytes) / 2)); }
+
   /// Work of a rank: what moving takes, steps, and what of the user's buffers doesn't stay in the cache.
   double work_ns(double moving_ns, double steps) const {
     const double beyond = std::max(0.0, touched - static_cast<double>(cost.cache_bytes));

@@ -5,12 +5,23 @@
 
 namespace rondo::verifier {
 
+/// In place, a copy of a chunk onto itself moves nothing: neither read nor written. A reduction's might be scaled on the way.
+bool Races::stays(const FlatStep& step, const FlatOperand& destination) const {
+  if (step.kind != StepKind::copy || is_reduction(image_.header.collective)) return false;
+  const FlatOperand& source = image_.operands[step.first];
+  for (const FlatOperand* operand : {&source, &destination})
+    if (operand->buffer == Buffer::link || !layout_.has_cell(operand->buffer)) return false;
+  return layout_.cell(source.buffer, source.rank, source.index, 0) == layout_.cell(destination.buffer, destination.rank, destination.index, 0);
+}
+
 void Races::step(std::uint32_t lane, std::uint32_t number, std::uint32_t piece) {
   const FlatStep& step = image_.steps[number];
   const std::uint32_t operands = std::uint32_t{step.sources} + step.destinations;
+  if (operands == 2 && stays(step, image_.operands[step.first + 1])) return;
   for (std::uint32_t k = 0; k < operands; ++k) {
     const FlatOperand& operand = image_.operands[step.first + k];
     if (operand.buffer == Buffer::link || !layout_.has_cell(operand.buffer)) continue;
+    if (k >= step.sources && stays(step, operand)) continue;
     for (std::uint32_t j = 0; j < step.count; ++j) {
       const Here here{lane, number, piece, &operand, operand.index + j};
       Cell& cell = cells_[layout_.cell(operand.buffer, operand.rank, operand.index + j, piece)];

@@ -39,6 +39,8 @@ class Races {
     Access access;
     std::uint32_t next;
   };
+  bool stays(const FlatStep& step, const FlatOperand& destination) const;
+
   struct Here {
     std::uint32_t lane, step, piece;
     const FlatOperand* operand;

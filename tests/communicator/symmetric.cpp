@@ -11,9 +11,9 @@ namespace {
 
 using namespace rondo;
 
-CommunicatorOptions direct() {
+CommunicatorOptions forced(const std::string& algorithm) {
   CommunicatorOptions options;
-  options.algorithm = "direct";
+  options.algorithm = algorithm;
   return options;
 }
 
@@ -74,18 +74,19 @@ std::string soak(Communicator& communicator, std::uint32_t calls) {
 
 TEST_CASE("calls on symmetric memory give right results for every collective, type, operation, odd count and place") {
   for (const std::uint32_t ranks : {1u, 2u, 3u, 4u, 7u})
-    for (const CommunicatorOptions& options : {CommunicatorOptions{}, direct()}) {
-      INFO(ranks << " ranks" << (options.algorithm.empty() ? "" : ", direct"));
-      CHECK(complaints(run_processes(ranks, all_types_and_operations, options)) == "");
+    for (const char* algorithm : {"", "direct_one_shot", "direct_two_shot"}) {
+      INFO(ranks << " ranks " << algorithm);
+      CHECK(complaints(run_processes(ranks, all_types_and_operations, forced(algorithm))) == "");
     }
   CHECK(complaints(run_threads(3, all_types_and_operations)) == "");
 }
 
 TEST_CASE("calls of many pieces on symmetric memory are right") {
-  for (const std::uint32_t ranks : {2u, 3u, 5u}) {
-    INFO(ranks << " ranks");
-    CHECK(complaints(run_processes(ranks, many_pieces, direct())) == "");
-  }
+  for (const std::uint32_t ranks : {2u, 3u, 5u})
+    for (const char* algorithm : {"direct_one_shot", "direct_two_shot"}) {
+      INFO(ranks << " ranks " << algorithm);
+      CHECK(complaints(run_processes(ranks, many_pieces, forced(algorithm))) == "");
+    }
 }
 
 TEST_CASE("calls on symmetric and on ordinary memory may be mixed") {
@@ -109,7 +110,7 @@ TEST_CASE("large calls on symmetric memory run plans that read it where it is, a
     if (protocol(ordinary.data(), out->get()) != Protocol::staged || protocol(in->get(), ordinary.data()) != Protocol::staged) return "not staged";
     if (auto done = communicator.all_reduce(in->get(), out->get(), count, DataType::f32); !done) return to_string(done.error());
     const std::string record = communicator.flight_record();
-    return record.find("in symmetric memory by direct: done") == std::string::npos ? record : "";
+    return record.find("in symmetric memory by direct_one_shot: done") == std::string::npos ? record : "";
   };
   CHECK(complaints(run_processes(2, body)) == "");
 }
@@ -196,7 +197,7 @@ TEST_CASE("ranks that disagree about symmetric memory get a mismatch that says s
     const auto memory = communicator.allocate(count * 4);
     std::vector<float> ordinary(count);
     void* const data = communicator.rank() == 1 ? memory->get() : ordinary.data();
-    return expect_error(communicator.all_reduce(data, data, count, DataType::f32), Errc::mismatch, {"rank 1 called all_reduce of 100000 f32 (sum) in symmetric memory"});
+    return expect_error(communicator.all_reduce(data, data, count, DataType::f32), Errc::mismatch, {"rank 1 called all_reduce of 100000 f32 (sum) in place in symmetric memory"});
   };
   CHECK(complaints(run_processes(3, body)) == "");
   const auto places = [](Communicator& communicator) -> std::string {

@@ -24,7 +24,7 @@ struct Pair {
   };
 
   Pair() {
-    const auto plan = plan_of(request_of(Collective::all_gather, 2, count * 4), "direct");
+    const auto plan = plan_of(request_of(Collective::all_gather, 2, count * 4), "direct_one_shot");
     std::vector<std::uintptr_t> begins;
     for (Home& home : homes) begins.push_back(reinterpret_cast<std::uintptr_t>(&home));
     for (std::uint32_t rank = 0; rank < 2; ++rank) {

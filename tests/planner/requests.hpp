@@ -20,6 +20,7 @@ inline CostModel near_cores() {
   cost.reduce_ns_per_byte = 0.01;
   cost.step_ns = 4;
   cost.switch_ns = 1000;
+  cost.own_cache_bytes = 1u << 20;
   cost.cache_bytes = 16u << 20;
   cost.memory_ns_per_byte = 0.03;
   return cost;
@@ -38,7 +39,7 @@ inline Request request_of(Collective collective, std::uint32_t ranks, std::uint6
 
 /// Buffers are ordinary ones, but for the algorithm that needs others.
 inline Result<Plan> plan_of(Request request, const std::string& algorithm = "", bool mapped = true) {
-  request.symmetric = request.symmetric || algorithm == "direct";
+  request.symmetric = request.symmetric || algorithm.starts_with("direct");
   PlanLimits limits = limits_of_shared_memory();
   limits.mapped = mapped;
   if (algorithm.empty()) return make_plan(Topology{}, near_cores(), limits, request);

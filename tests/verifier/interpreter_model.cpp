@@ -156,7 +156,24 @@ Event Model::make_event(std::uint32_t rank, std::uint32_t lane, std::uint32_t nu
   event.finish = step.finish && header_.ranks > 1;
   for (const Operand& operand : step.sources) event.sources.push_back(lay_out(operand, event, false));
   for (const Operand& operand : step.destinations) event.destinations.push_back(lay_out(operand, event, true));
+  if (step.kind == StepKind::copy && !is_reduction(header_.collective)) forget_self_copies(event);
   return event;
+}
+
+/// What a copy would write where it has read it from stays as it is, and what isn't written elsewhere need not be read.
+void Model::forget_self_copies(Event& event) {
+  const PlaceList& source = event.sources.front();
+  std::set<Place> read;
+  std::set<Place> written;
+  for (const PlaceList& list : event.destinations)
+    for (std::uint32_t j = 0; j < list.count && !source.is_link; ++j) {
+      if (!list.is_link && list.places[j] == source.places[j]) continue;
+      read.insert(source.places[j]);
+      if (!list.is_link) written.insert(list.places[j]);
+    }
+  if (source.is_link) return;
+  event.reads.assign(read.begin(), read.end());
+  std::erase_if(event.writes, [&](Place place) { return place < ends_ && !written.contains(place); });
 }
 
 PlaceList Model::lay_out(const Operand& operand, Event& event, bool destination) {

@@ -87,6 +87,7 @@ class Model {
   Need done(std::uint32_t rank, std::uint32_t lane, std::uint32_t step, std::uint32_t piece) const;
   PlaceList lay_out(const Operand& operand, Event& event, bool destination);
   void find_overlap(const Event& event);
+  void forget_self_copies(Event& event);
   std::uint32_t user_lane(std::uint32_t rank) const { return first_lane_[rank]; }
   std::uint32_t lane_number(std::uint32_t rank, std::uint32_t lane) const { return first_lane_[rank] + 1 + lane; }
 

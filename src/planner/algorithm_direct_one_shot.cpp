@@ -1,0 +1,121 @@
+// Direct one-shot: ranks read what they need where it is, in the peers' inputs, and stage nothing. For buffers that peers can read
+// (docs/design/0010-symmetric-memory.md). Nobody ends before the others have read its input.
+#include "planner/direct.hpp"
+
+namespace rondo::planner {
+namespace {
+
+constexpr std::uint32_t copied_piece_bytes = 4u << 20;  ///< long, since all that happens between pieces is a look at the peers
+constexpr std::uint32_t reduced_piece_bytes = 1u << 20;
+constexpr std::uint32_t begun = 0;  ///< signals of a body: this rank's input may be read
+constexpr std::uint32_t read = 1;   ///< it has read those of the others
+
+/// Which block of its input a rank gives to rank `reader`.
+std::uint32_t block_for(Collective collective, std::uint32_t reader) {
+  const bool per_rank = collective == Collective::reduce_scatter || collective == Collective::all_to_all || collective == Collective::scatter;
+  return per_rank ? reader : 0;
+}
+
+void fetch_blocks(const PlanHeader& header, std::uint32_t rank, LaneBuilder& lane) {
+  const std::uint32_t block = block_for(header.collective, rank);
+  lane.copy(input(block), {output(rank)});
+  for (std::uint32_t k = 1; k < header.ranks; ++k) {
+    const std::uint32_t from = (rank + k) % header.ranks;
+    lane.wait(from, begun);
+    lane.copy(input_of(from, block), {output(from)});
+  }
+}
+
+void fetch_and_reduce(const PlanHeader& header, std::uint32_t rank, LaneBuilder& lane) {
+  wait_for_others(header, rank, begun, lane);
+  lane.reduce(all_inputs(header, rank, block_for(header.collective, rank)), {output(0)}, true);
+}
+
+Program everybody(const PlanHeader& header, std::uint32_t rank) {
+  LaneBuilder lane;
+  lane.signal();
+  if (is_reduction(header.collective)) fetch_and_reduce(header, rank, lane);
+  else fetch_blocks(header, rank, lane);
+  lane.signal();
+  wait_for_others(header, rank, read, lane);
+  return lane.take_program();
+}
+
+/// The root reads the others' inputs.
+Program to_root(const PlanHeader& header, std::uint32_t rank) {
+  LaneBuilder lane;
+  lane.signal();
+  if (rank != header.root) {
+    lane.wait(header.root, read);
+    return lane.take_program();
+  }
+  if (is_reduction(header.collective)) fetch_and_reduce(header, rank, lane);
+  else fetch_blocks(header, rank, lane);
+  lane.signal();
+  return lane.take_program();
+}
+
+/// The others read the root's.
+Program from_root(const PlanHeader& header, std::uint32_t rank) {
+  const std::uint32_t block = block_for(header.collective, rank);
+  LaneBuilder lane;
+  lane.signal();
+  if (rank == header.root) {
+    lane.copy(input(block), {output(0)});
+    wait_for_others(header, rank, read, lane);
+  } else {
+    lane.wait(header.root, begun);
+    lane.copy(input_of(header.root, block), {output(0)});
+    lane.signal();
+  }
+  return lane.take_program();
+}
+
+bool reads_one(Collective collective) { return collective == Collective::broadcast || collective == Collective::scatter; }
+
+Program program(const PlanHeader& header, std::uint32_t rank) {
+  if (!is_rooted(header.collective)) return everybody(header, rank);
+  return reads_one(header.collective) ? from_root(header, rank) : to_root(header, rank);
+}
+
+std::string_view objection(const Request& request, const PlanLimits&) {
+  switch (request.collective) {
+    case Collective::all_reduce:
+    case Collective::all_to_all:
+      if (request.alias != Alias::none) return "in place a rank would overwrite what others read";
+      break;
+    case Collective::reduce:
+    case Collective::reduce_scatter:
+    case Collective::all_gather:
+    case Collective::broadcast:
+    case Collective::gather:
+    case Collective::scatter: break;
+    default: return other_collective;
+  }
+  return direct_objection(request);
+}
+
+Shape shape(const Request& request, const CostModel&, const PlanLimits&) {
+  const bool overwrites = request.collective == Collective::all_reduce || request.collective == Collective::all_to_all;
+  return {Protocol::direct, false, 1, 0, 0, 1, is_reduction(request.collective) ? reduced_piece_bytes : copied_piece_bytes, !overwrites};
+}
+
+Cost predict(const Request& request, const CostModel& cost, const PlanLimits& limits, const Shape& shape) {
+  const Terms terms(request, cost, limits, shape);
+  const double others = terms.ranks - 1;
+  const double blocks = others * terms.block;
+  const bool reduces = is_reduction(request.collective);
+  const double own = reduces ? 0 : terms.copy(terms.block);
+  double moving = 0;
+  if (reads_one(request.collective)) moving = terms.lopsided(std::max(own, terms.pull(terms.block)), own + terms.pull(blocks));
+  else moving = own + (reduces ? terms.pull_and_add(blocks) : terms.pull(blocks));
+  if (is_rooted(request.collective) && !reads_one(request.collective)) moving = terms.lopsided(moving, moving);
+  const double first_lines = 2 * (others - 1) * cost.line_ns;
+  return {terms.piped_ns(1) + terms.signal_ns(), terms.work_ns(moving + first_lines, (3 + 3 * others) * terms.pieces), 2, blocks};
+}
+
+}  // namespace
+
+const Algorithm direct_one_shot_algorithm{"direct_one_shot", true, objection, shape, predict, program, false};
+
+}  // namespace rondo::planner

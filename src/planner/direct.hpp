@@ -1,0 +1,27 @@
+// What algorithms that read peers' buffers have in common.
+#pragma once
+
+#include "planner/steps.hpp"
+#include "planner/terms.hpp"
+
+namespace rondo::planner {
+
+inline void wait_for_others(const PlanHeader& header, std::uint32_t rank, std::uint32_t signal, LaneBuilder& lane) {
+  for (std::uint32_t k = 1; k < header.ranks; ++k) lane.wait((rank + k) % header.ranks, signal);
+}
+
+/// Chunk `index` of all ranks' inputs, in the order of ranks.
+inline std::vector<Operand> all_inputs(const PlanHeader& header, std::uint32_t rank, std::uint32_t index) {
+  std::vector<Operand> sources;
+  sources.reserve(header.ranks);
+  for (std::uint32_t from = 0; from < header.ranks; ++from) sources.push_back(from == rank ? input(index) : input_of(from, index));
+  return sources;
+}
+
+inline std::string_view direct_objection(const Request& request) {
+  if (!request.symmetric) return "ranks can't read one another's buffers";
+  if (is_reduction(request.collective) && request.op == ReduceOp::premul_sum) return "a rank doesn't know the others' factors";
+  return {};
+}
+
+}  // namespace rondo::planner
