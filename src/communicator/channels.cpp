@@ -8,6 +8,11 @@
 namespace rondo {
 namespace {
 
+/// Threads of one process read one another's memory as it is.
+bool reads_anywhere(const CommunicatorParts& parts) {
+  return parts.size > 1 && parts.ranks_here >= parts.size && parts.transport->segment_bytes() != 0;
+}
+
 PlanSource plan_source(const CommunicatorParts& parts, const ContextLayout& layout, std::uint32_t ranks, std::uint32_t rank) {
   PlanSource source;
   source.topology = &parts.topology;
@@ -20,6 +25,7 @@ PlanSource plan_source(const CommunicatorParts& parts, const ContextLayout& layo
   source.copies_beat_stores = stores.copies_beat_stores;
   source.options.limits = limits_of(layout);
   source.message_links = parts.transport->segment_bytes() == 0;
+  source.one_process = reads_anywhere(parts);
   source.options.limits.mapped = !source.message_links;
   source.layout = layout;
   source.rank = rank;
@@ -58,6 +64,7 @@ std::unique_ptr<Channel> make_main_channel(const CommunicatorParts& parts) {
   auto channel = std::make_unique<Channel>(Context(parts.layout, parts.rank, std::move(areas), std::move(members), parts.transport.get()),
                                            plan_source(parts, parts.layout, parts.size, parts.rank));
   channel->staging_offset = parts.layout.staging(0);
+  if (reads_anywhere(parts)) channel->context.homes = Homes(std::vector<std::uintptr_t>(parts.size, 0), Homes::everything);
   if (const SymmetricRoom& room = parts.family->symmetric(); room.bytes() != 0) {
     std::vector<std::uintptr_t> homes;
     for (const std::uint32_t rank : parts.family_ranks)

@@ -59,6 +59,7 @@ Communicator::Impl::~Impl() {
     progress_wake_.notify_one();
   }
   if (progress_thread_.joinable()) progress_thread_.join();
+  if (!main_->queue.empty() && main_->queue.front()->begun) leave_buffers(*main_, *main_->queue.front());
   SharedWord& state = main_->context.status(rank()).state;
   // pairs with find_lost_peer(): comes after this rank's last words
   if (state.load(std::memory_order_relaxed) == static_cast<std::uint64_t>(MemberState::running))
@@ -96,7 +97,7 @@ Result<Plan> Communicator::Impl::plan_for(const Call& call) {
   if (auto error = wrong_key(key)) return *error;
   const TokenGuard guard(token_);
   Task task{key, Binding{call.input, call.output}};
-  note_memory(task);
+  if (may_be_symmetric()) note_memory(task);
   return main_->cache.plan(task.key);
 }
 

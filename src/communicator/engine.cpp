@@ -83,7 +83,7 @@ Result<void> Communicator::Impl::run_channel(Channel& channel, const Task& task)
   if (channel.sync_waits || !channel.queue.empty()) [[unlikely]] return run_queued(channel, task);
   Operation& operation = channel.sync;
   operation.task = task;
-  if (parts_.family->symmetric().used() && &channel == main_.get()) note_memory(operation.task);
+  if (&channel == main_.get() && may_be_symmetric()) note_memory(operation.task);
   operation.prepared = channel.cache.repeated(operation.task.key);
   const bool repeats = operation.prepared != nullptr && operation.prepared->rule.accepts(task.binding.input, task.binding.output) &&
                        !broken_.load(std::memory_order_relaxed);
@@ -124,7 +124,10 @@ Result<void> Communicator::Impl::finish_slowly(Channel& channel, Operation& oper
   const auto error = wait_for_peers(channel, operation);
   channel.sync_waits = false;
   record_end(operation, error ? FlightRecorder::State::failed : FlightRecorder::State::done);
-  if (error) fail(*error);  // last, since the record is printed
+  if (error) {
+    fail(*error);  // late, since the record is printed
+    leave_buffers(channel, operation);
+  }
   token_.release();
   if (error) return broken_error();
   return {};
@@ -155,7 +158,7 @@ std::optional<Error> Communicator::Impl::wait_for_peers(Channel& channel, Operat
 
 std::optional<Error> Communicator::Impl::prepare(Channel& channel, Operation& operation) {
   if (broken_.load(std::memory_order_acquire)) return broken_error();
-  if (parts_.family->symmetric().used() && &channel == main_.get()) {
+  if (&channel == main_.get() && may_be_symmetric()) {
     if (auto error = wrong_memory(operation.task)) return error;
     note_memory(operation.task);
   }

@@ -29,7 +29,8 @@ void Communicator::Impl::fail(const Error& error) {
 
 /// From here on this rank's user may change buffers that peers are still reading: what they read counts no more.
 void Communicator::Impl::disown_buffers() {
-  main_->context.lane(rank(), 0).broken.store(1, std::memory_order_relaxed);
+  // pairs with Run::attach() where peers are threads of this process
+  main_->context.lane(rank(), 0).broken.store(1, std::memory_order_seq_cst);
   // pairs with Run::confirmed(): whoever sees what is written after this sees the word
   std::atomic_thread_fence(std::memory_order_release);
 }

@@ -109,6 +109,8 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   Result<void> adopt_plan(Channel& channel, const Plan& plan, bool unverified);  // adopt.cpp
 
   // symmetric.cpp; need the token
+  bool may_be_symmetric() const { return main_->cache.source().one_process || parts_.family->symmetric().used(); }
+  void leave_buffers(Channel& channel, const Operation& operation);
   bool has_buffers(const PlanKey& key) const;
   void note_memory(Task& task);
   std::optional<Error> wrong_memory(const Task& task);

@@ -83,7 +83,8 @@ Result<const PreparedPlan*> PlanCache::find(const PlanKey& key) {
 
   auto prepared = std::make_unique<PreparedPlan>();
   prepared->executable = std::move(*executable);
-  prepared->identity = CallIdentity{key.collective, key.type, key.op, key.root, key.count, request.plan_hash, key.symmetric, key.in_place};
+  prepared->identity = CallIdentity{key.collective, key.type, key.op, key.root, key.count, request.plan_hash, key.symmetric && !source_.one_process,
+                                    key.in_place && !source_.one_process};
   prepared->digest = prepared->identity.digest();
   prepared->rule = pointer_rule(key, planned->header);
   planned->header.algorithm.copy(prepared->name.data(), prepared->name.size() - 1);

@@ -69,6 +69,7 @@ struct PlanSource {
   std::uint32_t rank = 0;
   std::uint32_t ranks = 1;
   bool message_links = false;
+  bool one_process = false;              ///< all memory is symmetric, and nobody says so
   std::uint64_t stream_above_bytes = 0;  ///< outputs beyond this are written past the caches, out of place
   bool copies_beat_stores = false;
 };

@@ -30,6 +30,7 @@ bool Communicator::Impl::pump(Channel& channel) {
         if (!found) return moved;
         record_end(*operation, FlightRecorder::State::failed);  // first, since the record is printed
         fail(*found);
+        leave_buffers(channel, *operation);
         error = broken_error();
       }
     }

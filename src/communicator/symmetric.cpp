@@ -1,4 +1,6 @@
 // Memory that peers map: giving it out, and knowing it again in the arguments of a call (docs/design/0010-symmetric-memory.md).
+#include <sched.h>
+
 #include <cstdlib>
 #include <cstring>
 
@@ -34,6 +36,17 @@ Result<std::shared_ptr<void>> Communicator::Impl::allocate(std::uint64_t bytes) 
   });
 }
 
+/// An operation that has failed ends here for its caller, who may free the buffers: threads that read them must have stopped. Each
+/// does so soon, since the communicator is broken.
+void Communicator::Impl::leave_buffers(Channel& channel, const Operation& operation) {
+  Context& context = channel.context;
+  if (!operation.run.entered() || !operation.run.executable().direct || !context.homes.anywhere()) return;
+  // pairs with the peers' loop below: this rank touches nothing any more
+  context.status(context.rank()).reads.store(0, std::memory_order_release);
+  for (std::uint32_t member = 0; member < context.size(); ++member)
+    while (member != context.rank() && context.status(member).reads.load(std::memory_order_seq_cst) == operation.run.call()) sched_yield();
+}
+
 /// Calls that move nothing, or whose arguments nobody has looked at yet and make no sense, have no buffers to speak of.
 bool Communicator::Impl::has_buffers(const PlanKey& key) const {
   return key.count != 0 && key.collective != Collective::barrier && key.collective != Collective::all_to_all_v &&
@@ -67,6 +80,12 @@ void Communicator::Impl::note_memory(Task& task) {
   PlanKey& key = task.key;
   key.symmetric = key.in_place = false;
   if (!has_buffers(key)) return;
+  if (main_->cache.source().one_process) {
+    // Nobody has asked for it, so ranks need not agree about being in place: only plans that serve both will do.
+    key.symmetric = key.collective != Collective::all_to_all;
+    key.in_place = key.collective == Collective::all_reduce;
+    return;
+  }
   const bool in_place = task.binding.input == task.binding.output;
   if (in_place && key.collective == Collective::all_to_all) return;
   const Places places = places_of(task);
@@ -75,7 +94,7 @@ void Communicator::Impl::note_memory(Task& task) {
 }
 
 std::optional<Error> Communicator::Impl::wrong_memory(const Task& task) {
-  if (!has_buffers(task.key)) return std::nullopt;
+  if (!has_buffers(task.key) || main_->cache.source().one_process) return std::nullopt;
   const Places places = places_of(task);
   for (const auto& [place, name] : {std::pair{places.input, "input"}, std::pair{places.output, "output"}}) {
     if (place == SymmetricRoom::Place::freed) return wrong(std::string(name) + " lies in symmetric memory that was freed");

@@ -67,7 +67,7 @@ class BasicRun {
   Progress wait(const ExecStep& step, std::uint64_t piece, std::uint32_t spins);
   Progress signal(const ExecStep& step, std::uint32_t lane, std::uint64_t turn);
   void tell_buffers();
-  bool attach(const ExecStep& step);
+  Progress attach(const ExecStep& step);
   bool confirmed() const;
   void move(const ExecStep& step, std::uint64_t piece);
   void bind_blocks(const BlockTable& blocks);

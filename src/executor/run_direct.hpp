@@ -14,20 +14,26 @@ void BasicRun<digests>::tell_buffers() {
   LaneLine& line = context_->lane(context_->rank(), 0);
   line.buffers[parity_][0].store(context_->homes.word_of(context_->rank(), bases_[base_input]), std::memory_order_relaxed);
   line.buffers[parity_][1].store(context_->homes.word_of(context_->rank(), bases_[base_output]), std::memory_order_relaxed);
+  // pairs with leave_buffers() of the peers: either this rank finds them broken in attach(), or they find that it reads
+  if (context_->homes.anywhere()) context_->status(context_->rank()).reads.store(call_, std::memory_order_seq_cst);
 }
 
-/// After a wait for the rank's signal. False: what it tells is no place in the memory it shares.
+/// After a wait for the rank's signal. Mismatch: what it tells is no place in the memory it shares.
 template <bool digests>
-bool BasicRun<digests>::attach(const ExecStep& step) {
+Progress BasicRun<digests>::attach(const ExecStep& step) {
   const LaneLine& line = context_->lane(step.rank, 0);
+  if (context_->homes.anywhere() && line.broken.load(std::memory_order_seq_cst) != 0) return Progress::blocked;
   for (const bool output : {false, true}) {
     if ((step.attaches & (output ? reads_output : reads_input)) == 0) continue;
     const std::uint64_t word = line.buffers[parity_][output ? 1 : 0].load(std::memory_order_relaxed);  // published by the signal
     std::byte* const place = context_->homes.place_of(step.rank, word, output ? executable_->output_bytes : executable_->input_bytes);
-    if (place == nullptr) return false;
+    if (place == nullptr) {
+      disagreeing_ = step.rank;
+      return Progress::mismatch;
+    }
     bases_[base_of_peer(context_->size(), step.rank, output)] = place;
   }
-  return true;
+  return Progress::done;
 }
 
 /// Whether the ranks whose buffers were read hadn't failed by then. One that has may have given them back to its user.

@@ -79,6 +79,7 @@ void BasicRun<digests>::finish() {
   } else {
     for (const std::uint32_t rank : executable_->hears) context.entered[rank] = call_;
   }
+  if (executable_->direct && context.homes.anywhere()) context.status(context.rank()).reads.store(0, std::memory_order_release);
   // pairs with enter() of the peers
   context.status(context.rank()).done.store(call_, std::memory_order_release);
 }
@@ -188,11 +189,7 @@ Progress BasicRun<digests>::wait(const ExecStep& step, std::uint64_t piece, std:
     disagreeing_ = step.rank;
     return Progress::mismatch;
   }
-  if (step.attaches != 0 && piece == 0 && !attach(step)) {
-    disagreeing_ = step.rank;
-    return Progress::mismatch;
-  }
-  return Progress::done;
+  return step.attaches != 0 && piece == 0 ? attach(step) : Progress::done;
 }
 
 template <bool digests>

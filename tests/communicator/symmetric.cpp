@@ -1,6 +1,10 @@
 // Memory that peers map: right results without staging, and what is wrong with it is said.
+#include <sys/mman.h>
+
+#include <atomic>
 #include <cstring>
 #include <random>
+#include <thread>
 
 #include "communicator/trial.hpp"
 #include "support/catch.hpp"
@@ -110,7 +114,7 @@ TEST_CASE("large calls on symmetric memory run plans that read it where it is, a
     if (protocol(ordinary.data(), out->get()) != Protocol::staged || protocol(in->get(), ordinary.data()) != Protocol::staged) return "not staged";
     if (auto done = communicator.all_reduce(in->get(), out->get(), count, DataType::f32); !done) return to_string(done.error());
     const std::string record = communicator.flight_record();
-    return record.find("in symmetric memory by direct_one_shot: done") == std::string::npos ? record : "";
+    return record.find("in symmetric memory by direct_") == std::string::npos ? record : "";
   };
   CHECK(complaints(run_processes(2, body)) == "");
 }
@@ -207,4 +211,49 @@ TEST_CASE("ranks that disagree about symmetric memory get a mismatch that says s
     return expect_error(communicator.all_to_all(in->get(), output, count, DataType::f32), Errc::mismatch, {"rank 0 called all_to_all of 10000 f32 in symmetric memory"});
   };
   CHECK(complaints(run_processes(2, places)) == "");
+}
+
+TEST_CASE("threads read one another's ordinary memory, and ranks may still differ in being in place", "[threads]") {
+  const auto body = [](Communicator& communicator) -> std::string {
+    constexpr std::uint64_t count = 2 << 20;
+    std::vector<float> in(count, 1.0f), out(count);
+    for (int round = 0; round < 3; ++round) {
+      std::fill(in.begin(), in.end(), 1.0f);
+      float* const output = communicator.rank() == 1 ? in.data() : out.data();
+      if (auto done = communicator.all_reduce(in.data(), output, count, DataType::f32); !done) return to_string(done.error());
+      if (output[count - 1] != static_cast<float>(communicator.size())) return "a wrong sum";
+    }
+    const std::string record = communicator.flight_record();
+    return record.find("all_reduce of 2097152 f32 (sum) by direct_two_shot: done") == std::string::npos ? record : "";
+  };
+  CHECK(complaints(run_threads(3, body)) == "");
+}
+
+TEST_CASE("threads whose call has failed may unmap their buffers at once", "[threads]") {
+  // Whoever still read them would die.
+  constexpr std::uint64_t bytes = 16 << 20;
+  const auto map = [] { return static_cast<float*>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0)); };
+  for (int round = 0; round < 30; ++round) {
+    std::atomic<bool> calling{false};
+    const auto body = [&](Communicator& communicator) -> std::string {
+      float* const in = map();
+      float* const out = map();
+      std::thread aborter;
+      if (communicator.rank() == 1) aborter = std::thread([&] {
+        while (!calling) std::this_thread::yield();
+        std::this_thread::sleep_for(std::chrono::microseconds(300 * round));
+        communicator.abort();
+      });
+      Result<void> result;
+      while (result) {
+        if (communicator.rank() == 1) calling = true;
+        result = communicator.all_reduce(in, out, bytes / 4, DataType::f32);
+      }
+      munmap(in, bytes);
+      munmap(out, bytes);
+      if (aborter.joinable()) aborter.join();
+      return expect_error(result, Errc::aborted, {"abort()"});
+    };
+    CHECK(complaints(run_threads(3, body)) == "");
+  }
 }
