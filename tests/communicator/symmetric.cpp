@@ -201,14 +201,16 @@ TEST_CASE("ranks that disagree about symmetric memory get a mismatch that says s
     const auto memory = communicator.allocate(count * 4);
     std::vector<float> ordinary(count);
     void* const data = communicator.rank() == 1 ? memory->get() : ordinary.data();
-    return expect_error(communicator.all_reduce(data, data, count, DataType::f32), Errc::mismatch, {"rank 1 called all_reduce of 100000 f32 (sum) in place in symmetric memory"});
+    return expect_error(communicator.all_reduce(data, data, count, DataType::f32), Errc::mismatch,
+                        {"rank 1 called all_reduce of 100000 f32 (sum) in place in symmetric memory"});
   };
   CHECK(complaints(run_processes(3, body)) == "");
   const auto places = [](Communicator& communicator) -> std::string {
     constexpr std::uint64_t count = 10'000;
     const auto in = communicator.allocate(count * 4 * communicator.size()), out = communicator.allocate(count * 4 * communicator.size());
     void* const output = communicator.rank() == 1 ? in->get() : out->get();
-    return expect_error(communicator.all_to_all(in->get(), output, count, DataType::f32), Errc::mismatch, {"rank 0 called all_to_all of 10000 f32 in symmetric memory"});
+    return expect_error(communicator.all_to_all(in->get(), output, count, DataType::f32), Errc::mismatch,
+                        {"rank 0 called all_to_all of 10000 f32 in symmetric memory"});
   };
   CHECK(complaints(run_processes(2, places)) == "");
 }

@@ -9,7 +9,8 @@ namespace {
 
 std::string name_of(const Trial& trial) {
   return std::string(to_string(trial.shape.collective)) + " of " + std::to_string(trial.shape.count) + " " + std::string(to_string(trial.shape.type)) + " " +
-         std::string(to_string(trial.shape.op)) + " root " + std::to_string(trial.shape.root) + (trial.in_place ? " in place" : " out of place") + (trial.symmetric ? ", symmetric" : "");
+         std::string(to_string(trial.shape.op)) + " root " + std::to_string(trial.shape.root) + (trial.in_place ? " in place" : " out of place") +
+         (trial.symmetric ? ", symmetric" : "");
 }
 
 }  // namespace
