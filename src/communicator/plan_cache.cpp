@@ -22,7 +22,8 @@ std::uint64_t header_hash(const PlanHeader& header) {
 std::size_t PlanCache::Hash::operator()(const PlanKey& key) const {
   const std::uint64_t small = static_cast<std::uint64_t>(key.collective) | static_cast<std::uint64_t>(key.type) << 8 |
                               static_cast<std::uint64_t>(key.op) << 16 |
-                              static_cast<std::uint64_t>(key.symmetric) << 24 | static_cast<std::uint64_t>(key.in_place) << 25 | static_cast<std::uint64_t>(key.root) << 32;
+                              static_cast<std::uint64_t>(key.symmetric) << 24 | static_cast<std::uint64_t>(key.in_place) << 25 |
+                              static_cast<std::uint64_t>(key.root) << 32;
   return mix(mix(0, key.count), small);
 }
 

@@ -205,7 +205,8 @@ class Compiler {
     if (!out_.direct) return Error{Errc::unsupported, "the plan touches a peer's user buffer; insert_shadows first"};
     const std::size_t wait = attached_[operand.rank];
     if (wait == no_step || out_.steps[wait].skew > step.skew)
-      return Error{Errc::unsupported, "the plan reads a buffer of rank " + std::to_string(operand.rank) + " before it waits for that rank; insert_shadows first"};
+      return Error{Errc::unsupported,
+                   "the plan reads a buffer of rank " + std::to_string(operand.rank) + " before it waits for that rank; insert_shadows first"};
     out_.steps[wait].attaches |= output ? reads_output : reads_input;
     if (std::find(out_.reads.begin(), out_.reads.end(), operand.rank) == out_.reads.end()) out_.reads.push_back(operand.rank);
     unconfirmed_ = true;
