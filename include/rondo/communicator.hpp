@@ -96,9 +96,9 @@ class Communicator {
   /// Symmetric memory: `bytes` of this rank's own, zeroed, at the beginning of a page, that the ranks of this communicator and of those split
   /// from it have mapped. No rank waits for another here, and sizes may differ. A collective whose buffers, on every rank, lie in such memory may
   /// run by plans that read them where they are (docs/design/0010-symmetric-memory.md); that some ranks pass such memory and others don't is
-  /// mismatch, and so is then, for all_reduce and all_to_all, that some are in place and others aren't. Freed with the last copy of the pointer, which may outlive the
-  /// communicator. A call on memory that was freed is invalid_argument while the address isn't given out again. Where ranks can't map
-  /// one another's memory (another transport, ulimit -v or -f) it is ordinary memory. Error: out_of_resources.
+  /// mismatch, and so is then, for all_reduce and all_to_all, that some are in place and others aren't. Freed with the last copy of the pointer,
+  /// which may outlive the communicator. A call on memory that was freed is invalid_argument while the address isn't given out again. Where
+  /// ranks can't map one another's memory (another transport, ulimit -v or -f) it is ordinary memory. Error: out_of_resources.
   Result<std::shared_ptr<void>> allocate(std::uint64_t bytes);
 
   std::uint32_t rank() const;        ///< this rank's number in the group

@@ -39,7 +39,8 @@ Result<CommunicatorOptions> with_environment(CommunicatorOptions options) {
 int version() { return 100; }
 
 Communicator::Impl::Impl(CommunicatorParts parts)
-    : parts_(std::move(parts)), policy_(wait_policy(parts_.oversubscribed)), main_(make_main_channel(parts_)) {}
+    : parts_(std::move(parts)), policy_(wait_policy(parts_.oversubscribed)), main_(make_main_channel(parts_)),
+      sleep_word_(parts_.transport->segment_bytes() == 0 ? nullptr : &main_->context.sleep_line(parts_.rank).asleep) {}
 
 /// Work in flight is drained first; what doesn't end in time is aborted.
 Communicator::Impl::~Impl() {

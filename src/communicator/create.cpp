@@ -80,6 +80,26 @@ Result<double> share_latency(Bootstrap& bootstrap, const CommunicatorParts& part
   return latency;
 }
 
+/// All that this rank tells the others of itself.
+Result<RankInfo> introduction(std::uint32_t rank, std::uint32_t size, const CommunicatorOptions& options, Topology view, std::uint64_t share_bytes,
+                              std::uint32_t ranks_here) {
+  auto host = host_identity();
+  if (!host) return host.error();
+  RankInfo own;
+  own.rank = rank;
+  own.host = std::move(*host);
+  own.host_name = host_name();
+  own.process = getpid();
+  own.share_bytes = share_bytes;
+  if (ranks_here < size) own.symmetric_bytes = symmetric_room_bytes(size);  // threads of one process need none
+  own.algorithm = options.algorithm;
+  own.strict = options.strict;
+  own.transport = options.transport;
+  view.ranks = {place_of_this_thread(view)};
+  own.topology = std::move(view);
+  return own;
+}
+
 }  // namespace
 
 Result<CommunicatorParts> join(Bootstrap& bootstrap, std::uint32_t rank, std::uint32_t size, const CommunicatorOptions& options, Topology view,
@@ -89,21 +109,9 @@ Result<CommunicatorParts> join(Bootstrap& bootstrap, std::uint32_t rank, std::ui
   auto share = take_share(config()->staging_bytes, ranks_here);
   if (!share) return share.error();
 
-  auto host = host_identity();
-  if (!host) return host.error();
-  RankInfo own;
-  own.rank = rank;
-  own.host = std::move(*host);
-  own.host_name = host_name();
-  own.process = getpid();
-  own.share_bytes = share->bytes();
-  if (ranks_here < size) own.symmetric_bytes = symmetric_room_bytes(size);  // threads of one process need none
-  own.algorithm = options.algorithm;
-  own.strict = options.strict;
-  own.transport = options.transport;
-  view.ranks = {place_of_this_thread(view)};
-  own.topology = std::move(view);
-  auto infos = introduce(bootstrap, own, size, deadline_ns);
+  auto own = introduction(rank, size, options, std::move(view), share->bytes(), ranks_here);
+  if (!own) return own.error();
+  auto infos = introduce(bootstrap, *own, size, deadline_ns);
   if (!infos) return infos.error();
 
   CommunicatorParts parts;
@@ -111,7 +119,7 @@ Result<CommunicatorParts> join(Bootstrap& bootstrap, std::uint32_t rank, std::ui
   parts.size = size;
   parts.options = options;
   std::vector<Topology> views;
-  std::uint64_t common_share = share->bytes(), symmetric_bytes = own.symmetric_bytes;
+  std::uint64_t common_share = share->bytes(), symmetric_bytes = own->symmetric_bytes;
   for (RankInfo& info : *infos) {
     views.push_back(std::move(info.topology));
     parts.peers.push_back("process " + std::to_string(info.process) + " on " + info.host_name);

@@ -135,22 +135,25 @@ Result<void> Communicator::Impl::finish_slowly(Channel& channel, Operation& oper
 
 /// Why the operation can't end, or nothing: it has ended.
 std::optional<Error> Communicator::Impl::wait_for_peers(Channel& channel, Operation& operation) {
+  Sleep sleep(sleep_word_);
+  std::int64_t waited = 0;
   for (std::uint32_t turn = 1;; ++turn) {
-    const bool alone = pending_.load(std::memory_order_relaxed) == 0 && !token_.wanted();
+    const bool sleepy = waited >= policy_.sleep_after_ns;  // then other threads get the token meanwhile, and a look is one look
+    const bool alone = !sleepy && pending_.load(std::memory_order_relaxed) == 0 && !token_.wanted();
     // Where ranks share processors the others come first; clock and causes can wait for a few turns.
     const bool hurried = policy_.spins == 0 && turn % turns_without_look != 0 && alone;
     if (hurried) sched_yield();
-    const Progress progress = operation.run.advance(policy_.spins);
+    const Progress progress = operation.run.advance(sleepy ? 1 : policy_.spins);
     if (progress == Progress::done) return std::nullopt;
     if (hurried && progress == Progress::blocked) continue;
     if (auto error = look_around(channel, operation, progress)) return error;
-    const std::int64_t waited = now_ns() - operation.started_ns;
+    waited = now_ns() - operation.started_ns;
     if (alone) {
-      wait_a_turn(policy_, waited);
+      wait_a_turn(policy_, waited, sleep);
       continue;
     }
     token_.release();
-    wait_a_turn(policy_, std::max(waited, policy_.yield_after_ns));
+    wait_a_turn(policy_, std::max(waited, policy_.yield_after_ns), sleep);
     token_.acquire();
     pump_all();
   }

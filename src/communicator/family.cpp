@@ -13,7 +13,11 @@ constexpr std::size_t ledger_entries = ledger_bytes / sizeof(SharedWord);
 }  // namespace
 
 Family::Family(std::unique_ptr<Transport> transport, std::uint32_t rank, std::uint64_t room_offset, std::uint64_t room_bytes, std::uint64_t symmetric_bytes)
-    : transport_(std::move(transport)), symmetric_(*transport_, rank, room_offset + room_bytes, symmetric_bytes), rank_(rank), ledger_offset_(room_offset), entries_(ledger_entries, false) {
+    : transport_(std::move(transport)),
+      symmetric_(*transport_, rank, room_offset + room_bytes, symmetric_bytes),
+      rank_(rank),
+      ledger_offset_(room_offset),
+      entries_(ledger_entries, false) {
   if (room_bytes > ledger_bytes) free_[room_offset + ledger_bytes] = room_bytes - ledger_bytes;
 }
 

@@ -9,7 +9,7 @@ namespace {
 constexpr std::uint64_t page = 4096;
 constexpr ContextLayout large{128, 32, 0};
 constexpr ContextLayout small{16, 12, 0};  // its control words fill one page
-constexpr ContextLayout pair{2, 28, 0};    // likewise
+constexpr ContextLayout pair{2, 27, 0};    // likewise
 constexpr std::uint64_t least_large_share = std::uint64_t{128} << 10;
 constexpr std::uint64_t largest_pair_half = std::uint64_t{128} << 10;
 

@@ -8,7 +8,7 @@
 namespace rondo {
 namespace {
 
-constexpr std::int64_t idle_poll_ns = 100'000;
+constexpr std::int64_t idle_poll_ns = 20'000;
 
 }  // namespace
 
@@ -57,6 +57,7 @@ Result<void> Communicator::Impl::wait(const Work::State& work, std::int64_t dead
     return std::all_of(work.operations.begin(), work.operations.end(), [](const auto& operation) { return operation->done.load(std::memory_order_acquire); });
   };
   std::int64_t slow_since = 0;
+  Sleep sleep(sleep_word_);
   for (std::uint64_t turn = 0; !all_done(); ++turn) {
     if (token_.try_acquire()) {
       pump_all();
@@ -66,7 +67,7 @@ Result<void> Communicator::Impl::wait(const Work::State& work, std::int64_t dead
     const std::int64_t now = now_ns();
     if (slow_since == 0) slow_since = now;
     if (deadline_ns != 0 && now > deadline_ns) return Error{Errc::deadline_exceeded, "the call is still running", 0, "wait"};
-    wait_a_turn(policy_, now - slow_since);
+    wait_a_turn(policy_, now - slow_since, sleep);
   }
   for (const auto& operation : work.operations)
     if (operation->error) return *operation->error;
@@ -76,7 +77,9 @@ Result<void> Communicator::Impl::wait(const Work::State& work, std::int64_t dead
 void Communicator::Impl::progress_loop() {
   pthread_setname_np(pthread_self(), "rondo-progress");
   std::int64_t idle_since = now_ns();
+  Sleep sleep(sleep_word_);
   for (;;) {
+    if (pending_.load(std::memory_order_relaxed) == 0) sleep.end();
     {
       std::unique_lock lock(progress_mutex_);
       progress_wake_.wait(lock, [this] { return stopping_ || pending_.load(std::memory_order_relaxed) != 0; });
@@ -88,10 +91,13 @@ void Communicator::Impl::progress_loop() {
       token_.release();
     }
     const std::int64_t now = now_ns();
-    if (moved) idle_since = now;
+    if (moved) {
+      idle_since = now;
+      sleep.end();
+    }
     // A caller that waits turns the crank itself; this thread is for those that compute meanwhile.
     if (now - idle_since < idle_poll_ns) sched_yield();
-    else wait_a_turn(policy_, std::max(policy_.yield_after_ns, now - idle_since));
+    else sleep.turn(policy_.sleep_ns, policy_.blind_sleep_ns);
   }
 }
 

@@ -100,13 +100,14 @@ Result<void> StatusLinks::meet(std::int64_t deadline_ns) {
   here.kind = Notice::Kind::here;
   tell(here, help_ns);
   const std::int64_t begin_ns = now_ns();
+  Sleep sleep(nullptr);
   for (take_in(); !missing().empty() || !idle(); take_in()) {
     const std::int64_t now = now_ns();
     for (std::uint32_t peer = 0; peer < heard_.size(); ++peer)
       if (peer != rank_ && transport_.gone(peer))
         return Error{Errc::peer_failed, "rank " + std::to_string(peer) + " can't be reached over " + transport + ", or has gone", 0, "bootstrap"};
     if (now > deadline_ns) return Error{Errc::deadline_exceeded, "nothing came over " + transport + " from " + missing(), 0, "bootstrap"};
-    wait_a_turn(WaitPolicy{}, now - begin_ns);
+    wait_a_turn(WaitPolicy{}, now - begin_ns, sleep);
     transport_.progress();
   }
   return {};

@@ -2,9 +2,10 @@
 #pragma once
 
 #include <sched.h>
-#include <time.h>
 
 #include <cstdint>
+
+#include "executor/sleep.hpp"
 
 namespace rondo {
 
@@ -12,10 +13,11 @@ namespace rondo {
 inline constexpr std::int64_t check_interval_ns = 50'000;
 
 struct WaitPolicy {
-  std::uint32_t spins = 4000;            ///< looks at a flag, after the first, before a wait counts as slow; 0: others need the processor
-  std::int64_t yield_after_ns = 0;       ///< how long a slow wait goes on spinning
-  std::int64_t sleep_after_ns = 20'000'000;  ///< how long it yields before it sleeps
-  std::int64_t sleep_ns = 50'000;
+  std::uint32_t spins = 4000;                ///< looks at a flag, after the first, before a wait counts as slow; 0: others need the processor
+  std::int64_t yield_after_ns = 0;           ///< how long a slow wait goes on spinning
+  std::int64_t sleep_after_ns = 5'000'000;   ///< how long it yields before it sleeps: to run again then takes some 60 µs, 1 % of that
+  std::int64_t sleep_ns = 1'000'000;         ///< how long, unless a peer's signal ends it
+  std::int64_t blind_sleep_ns = 50'000;      ///< where peers can't wake this rank
 };
 
 inline WaitPolicy wait_policy(bool oversubscribed) {
@@ -26,14 +28,10 @@ inline WaitPolicy wait_policy(bool oversubscribed) {
 }
 
 /// One turn of waiting, `waited_ns` after the wait became slow.
-inline void wait_a_turn(const WaitPolicy& policy, std::int64_t waited_ns) {
+inline void wait_a_turn(const WaitPolicy& policy, std::int64_t waited_ns, Sleep& sleep) {
   if (waited_ns < policy.yield_after_ns) return;
-  if (waited_ns < policy.sleep_after_ns) {
-    sched_yield();
-    return;
-  }
-  const timespec pause{0, policy.sleep_ns};
-  nanosleep(&pause, nullptr);
+  if (waited_ns < policy.sleep_after_ns) sched_yield();
+  else sleep.turn(policy.sleep_ns, policy.blind_sleep_ns);
 }
 
 }  // namespace rondo

@@ -100,7 +100,17 @@ class Context {
   /// Base table of a parity; entries 0 and 1 (input, output) are the running call's.
   std::byte** bases(std::uint64_t parity) { return bases_[parity & 1].data(); }
 
+  SleepLine& sleep_line(std::uint32_t rank) const { return *at<SleepLine>(rank, layout_.sleep()); }
+  /// After a signal: wakes the peers that sleep, and says how many threads these were.
+  long wake_peers() const {
+    long woken = 0;
+    for (SleepWord* word : sleepers)
+      if (word->load(std::memory_order_relaxed) != 0) [[unlikely]] woken += wake_sleepers(*word);
+    return woken;
+  }
+
   Homes homes;
+  std::vector<SleepWord*> sleepers;    ///< of the peers that this one's signals may wake
 
   std::uint64_t call = 0;              ///< the call that runs, or ran last
   std::uint32_t history = 0;           ///< digests of all calls so far, chained: what flags carry

@@ -15,6 +15,7 @@ Progress BasicRun<digests>::inline_publish(const ExecStep& step) {
   const ExecOperand* operands = &exec.operands[step.first_operand];
   InlineLine* lines = context_->inline_lines(context_->rank(), parity_, static_cast<std::uint32_t>(operands[1].offset));
   publish_lines(lines, user_address(operands[0]), step.chunk_bytes, flag());
+  context_->wake_peers();
   return Progress::done;
 }
 

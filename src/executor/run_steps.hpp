@@ -170,6 +170,7 @@ Progress BasicRun<digests>::signal(const ExecStep& step, std::uint32_t lane, std
   if constexpr (digests) line.digest[parity_].store(flag(), std::memory_order_relaxed);
   // pairs with wait(): acquire of progress publishes the digest and everything this lane wrote before
   line.progress.store((call_ << progress_call_shift) + turn * step.stride + step.position, std::memory_order_release);
+  context_->wake_peers();
   return Progress::done;
 }
 

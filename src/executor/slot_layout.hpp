@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "base/cache_hints.hpp"
+#include "executor/sleep.hpp"
 
 namespace rondo {
 
@@ -52,6 +53,11 @@ struct alignas(cache_line) CallRecord {
   SharedWord digest;
 };
 
+/// Of a communicator's collectives' context alone. Peers look here whenever they have signalled, so nothing else may be written beside it.
+struct alignas(line_pair) SleepLine {
+  SleepWord asleep;
+};
+
 /// A lane's progress, and the flag (call << 32 | history) by parity, written before the lane's first signal of a call.
 struct alignas(line_pair) LaneLine {
   SharedWord progress;
@@ -80,7 +86,8 @@ struct ContextLayout {
   std::uint64_t status() const { return 0; }
   std::uint64_t destinations() const { return cache_line; }
   std::uint64_t records() const { return line_pair; }  ///< of both parities: nobody reads them but to find out why a wait doesn't end
-  std::uint64_t lane(std::uint32_t index) const { return (2 + std::uint64_t{index}) * line_pair; }
+  std::uint64_t sleep() const { return 2 * line_pair; }
+  std::uint64_t lane(std::uint32_t index) const { return (3 + std::uint64_t{index}) * line_pair; }
   std::uint64_t inline_line(std::uint64_t parity, std::uint32_t index) const {
     return lane(lanes) + (parity * inline_lines + index) * cache_line;
   }
