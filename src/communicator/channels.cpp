@@ -35,6 +35,9 @@ PlanSource plan_source(const CommunicatorParts& parts, const ContextLayout& layo
   return source;
 }
 
+/// Each signal looks at all peers: with many that would cost more than a nap.
+constexpr std::uint32_t most_watched = 32;
+
 /// Where a member of the communicator says that it sleeps.
 SleepWord* sleep_word(const CommunicatorParts& parts, std::uint32_t rank) {
   return &reinterpret_cast<SleepLine*>(parts.transport->segment(rank) + parts.layout.sleep())->asleep;
@@ -54,6 +57,8 @@ std::byte* aligned(const LocalArea& area) {
 
 }  // namespace
 
+bool sleepers_are_woken(const CommunicatorParts& parts) { return parts.transport->segment_bytes() != 0 && parts.size <= most_watched; }
+
 std::unique_ptr<Channel> make_main_channel(const CommunicatorParts& parts) {
   std::vector<std::byte*> areas(parts.size, nullptr);
   std::vector<std::uint32_t> members(parts.size);
@@ -69,7 +74,7 @@ std::unique_ptr<Channel> make_main_channel(const CommunicatorParts& parts) {
   auto channel = std::make_unique<Channel>(Context(parts.layout, parts.rank, std::move(areas), std::move(members), parts.transport.get()),
                                            plan_source(parts, parts.layout, parts.size, parts.rank));
   channel->staging_offset = parts.layout.staging(0);
-  for (std::uint32_t rank = 0; rank < parts.size && parts.transport->segment_bytes() != 0; ++rank)
+  for (std::uint32_t rank = 0; rank < parts.size && sleepers_are_woken(parts); ++rank)
     if (rank != parts.rank) channel->context.sleepers.push_back(sleep_word(parts, rank));
   if (reads_anywhere(parts)) channel->context.homes = Homes(std::vector<std::uintptr_t>(parts.size, 0), Homes::everything);
   if (const SymmetricRoom& room = parts.family->symmetric(); room.bytes() != 0) {
@@ -110,7 +115,7 @@ Result<std::unique_ptr<Channel>> make_pair_channel(const CommunicatorParts& part
                                            plan_source(parts, layout, 2, own));
   channel->local_area = std::move(local);
   channel->share = std::move(share);
-  if (parts.transport->segment_bytes() != 0) channel->context.sleepers = {sleep_word(parts, sends ? to : from)};
+  if (sleepers_are_woken(parts)) channel->context.sleepers = {sleep_word(parts, sends ? to : from)};
   channel->staging_offset = own_offset + layout.staging(0);
   channel->staging_committed = !sends;
   return channel;

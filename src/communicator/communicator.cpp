@@ -40,7 +40,7 @@ int version() { return 100; }
 
 Communicator::Impl::Impl(CommunicatorParts parts)
     : parts_(std::move(parts)), policy_(wait_policy(parts_.oversubscribed)), main_(make_main_channel(parts_)),
-      sleep_word_(parts_.transport->segment_bytes() == 0 ? nullptr : &main_->context.sleep_line(parts_.rank).asleep) {}
+      sleep_word_(sleepers_are_woken(parts_) ? &main_->context.sleep_line(parts_.rank).asleep : nullptr) {}
 
 /// Work in flight is drained first; what doesn't end in time is aborted.
 Communicator::Impl::~Impl() {

@@ -178,7 +178,7 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   const std::uint64_t born_in_ = fork_generation();  ///< a forked child must not use its parent's communicator
   WaitPolicy policy_;
   std::unique_ptr<Channel> main_;
-  SleepWord* const sleep_word_;  ///< of this rank; null over message links
+  SleepWord* const sleep_word_;  ///< of this rank; null where nobody would wake it
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::unique_ptr<Channel>> pairs_;
   std::deque<std::shared_ptr<Operation>> from_any_;  ///< receives that no message was found for yet; their Works hold them too
   std::uint32_t served_last_ = 0;                    ///< the rank whose message was taken last by one of them
