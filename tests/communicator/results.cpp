@@ -12,24 +12,6 @@ namespace {
 
 using namespace rondo;
 
-std::string all_types_and_operations(Communicator& communicator, const std::vector<std::uint64_t>& counts) {
-  std::uint64_t seed = 1;
-  for (const Collective collective : moving_collectives)
-    for (std::size_t type = 0; type < data_type_count; ++type)
-      for (std::size_t op = 0; op < reduce_op_count; ++op) {
-        const auto data_type = static_cast<DataType>(type);
-        const auto reduce_op = static_cast<ReduceOp>(op);
-        if (is_reduction(collective) ? !is_defined(reduce_op, data_type) || !is_defined(reduce_op, collective) : op != 0) continue;
-        for (const std::uint64_t count : counts)
-          for (const bool in_place : {false, true}) {
-            const auto root = static_cast<std::uint32_t>(seed % communicator.size());
-            const std::string wrong = perform(communicator, Trial{Shape{collective, data_type, reduce_op, 0, 0, root, count}, in_place, ++seed});
-            if (!wrong.empty()) return wrong;
-          }
-      }
-  return "";
-}
-
 /// Mixes collectives, sizes, roots and types at random: what finds faults in the reuse of slots.
 std::string soak(Communicator& communicator, std::uint32_t calls, std::uint64_t seed) {
   std::mt19937_64 random(seed);
@@ -58,14 +40,14 @@ std::string soak(Communicator& communicator, std::uint32_t calls, std::uint64_t 
 TEST_CASE("threads as ranks get right results for every collective, type, operation, odd count and place", "[threads]") {
   for (const std::uint32_t ranks : {1u, 2u, 3u, 4u, 7u, 8u}) {
     INFO(ranks << " ranks");
-    CHECK(complaints(run_threads(ranks, [](Communicator& c) { return all_types_and_operations(c, {0, 1, 5, 17, 63, 257, 4099}); })) == "");
+    CHECK(complaints(run_threads(ranks, [](Communicator& c) { return perform_all(c, {0, 1, 5, 17, 63, 257, 4099}, false); })) == "");
   }
 }
 
 TEST_CASE("processes as ranks get right results for every collective, type, operation, odd count and place") {
   for (const std::uint32_t ranks : {1u, 2u, 3u, 4u, 7u, 8u}) {
     INFO(ranks << " ranks");
-    CHECK(complaints(run_processes(ranks, [](Communicator& c) { return all_types_and_operations(c, {0, 1, 5, 17, 63, 257, 4099}); })) == "");
+    CHECK(complaints(run_processes(ranks, [](Communicator& c) { return perform_all(c, {0, 1, 5, 17, 63, 257, 4099}, false); })) == "");
   }
 }
 

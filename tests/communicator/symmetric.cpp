@@ -26,23 +26,7 @@ T* as(const Result<std::shared_ptr<void>>& memory) {
   return static_cast<T*>(memory->get());
 }
 
-std::string all_types_and_operations(Communicator& communicator) {
-  std::uint64_t seed = 1;
-  for (const Collective collective : moving_collectives)
-    for (std::size_t type = 0; type < data_type_count; ++type)
-      for (std::size_t op = 0; op < reduce_op_count; ++op) {
-        const auto data_type = static_cast<DataType>(type);
-        const auto reduce_op = static_cast<ReduceOp>(op);
-        if (is_reduction(collective) ? !is_defined(reduce_op, data_type) || !is_defined(reduce_op, collective) : op != 0) continue;
-        for (const std::uint64_t count : {0u, 1u, 5u, 257u, 4099u})
-          for (const bool in_place : {false, true}) {
-            const auto root = static_cast<std::uint32_t>(seed % communicator.size());
-            const Shape shape{collective, data_type, reduce_op, 0, 0, root, count};
-            if (auto wrong = perform(communicator, Trial{shape, in_place, ++seed, true}); !wrong.empty()) return wrong;
-          }
-      }
-  return "";
-}
+std::string all_types_and_operations(Communicator& communicator) { return perform_all(communicator, {0, 1, 5, 257, 4099}, true); }
 
 std::string many_pieces(Communicator& communicator) {
   std::uint64_t seed = 99;

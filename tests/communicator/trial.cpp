@@ -42,3 +42,21 @@ std::string perform(Communicator& communicator, Trial trial) {
   if (const std::uint64_t wrong = count_wrong(shape, trial.seed, output); wrong != 0) return name_of(trial) + ": " + std::to_string(wrong) + " wrong";
   return "";
 }
+
+std::string perform_all(Communicator& communicator, const std::vector<std::uint64_t>& counts, bool symmetric) {
+  std::uint64_t seed = 1;
+  for (const Collective collective : moving_collectives)
+    for (std::size_t type = 0; type < data_type_count; ++type)
+      for (std::size_t op = 0; op < reduce_op_count; ++op) {
+        const auto data_type = static_cast<DataType>(type);
+        const auto reduce_op = static_cast<ReduceOp>(op);
+        if (is_reduction(collective) ? !is_defined(reduce_op, data_type) || !is_defined(reduce_op, collective) : op != 0) continue;
+        for (const std::uint64_t count : counts)
+          for (const bool in_place : {false, true}) {
+            const auto root = static_cast<std::uint32_t>(seed % communicator.size());
+            const Shape shape{collective, data_type, reduce_op, 0, 0, root, count};
+            if (auto wrong = perform(communicator, Trial{shape, in_place, ++seed, symmetric}); !wrong.empty()) return wrong;
+          }
+      }
+  return "";
+}

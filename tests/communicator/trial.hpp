@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "benchmarks/bench/data.hpp"
 #include "rondo/communicator.hpp"
@@ -23,3 +24,6 @@ struct Trial {
 /// Runs it on fresh exactly-sized buffers; "" when all is well, else what is wrong with it. premul_sum takes another factor on
 /// every second rank, none of them one.
 std::string perform(rondo::Communicator& communicator, Trial trial);
+
+/// Every collective with every type and operation it is defined on, in and out of place, with each count.
+std::string perform_all(rondo::Communicator& communicator, const std::vector<std::uint64_t>& counts, bool symmetric);
