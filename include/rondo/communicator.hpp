@@ -14,6 +14,7 @@
 #include "rondo/plan.hpp"
 #include "rondo/result.hpp"
 #include "rondo/topology.hpp"
+#include "rondo/trace.hpp"
 #include "rondo/types.hpp"
 
 /// The C++ interface of Rondo.
@@ -176,6 +177,15 @@ class Communicator {
 
   /// The last operations of this rank, newest last, one line each: sequence number, call, plan, state, time.
   std::string flight_record() const;
+
+  /// From now on every step of this rank's calls is recorded with its times, up to `capacity` events (some 70 bytes each, taken and touched here);
+  /// those beyond are counted. A call under way is left out. Calls get slower by the clock's readings; those of a communicator that isn't
+  /// traced don't. Other ranks may be traced or not. Waits for no rank; from any thread.
+  /// Errors: invalid_argument (it is traced already, or `capacity` is 0), out_of_resources.
+  Result<void> start_trace(std::uint64_t capacity);
+  /// Ends that and gives what was recorded; of a call under way, what it has done so far. Waits for no rank; from any thread.
+  /// Error: invalid_argument (nothing was started).
+  Result<Trace> stop_trace();
 
  private:
   friend class Work;

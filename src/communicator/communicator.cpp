@@ -256,6 +256,8 @@ Result<void> Communicator::use_plan(const Plan& plan, bool unverified) { return 
 Result<Plan> Communicator::plan_for(const Call& call) const { return impl_->plan_for(call); }
 void Communicator::abort() { impl_->abort(); }
 std::string Communicator::flight_record() const { return impl_->flight_record(); }
+Result<void> Communicator::start_trace(std::uint64_t capacity) { return impl_->start_trace(capacity); }
+Result<Trace> Communicator::stop_trace() { return impl_->stop_trace(); }
 
 bool Work::done() const {
   if (state_ == nullptr) return true;

@@ -112,7 +112,7 @@ Result<void> Communicator::Impl::run_first(Channel& channel, Operation& operatio
 inline Result<void> Communicator::Impl::run_prepared(Channel& channel, Operation& operation) {
   operation.started_ns = 0;
   begin(channel, operation);
-  if (operation.run.advance(policy_.spins) != Progress::done) [[unlikely]] return finish_slowly(channel, operation);
+  if (advance(channel, operation, policy_.spins) != Progress::done) [[unlikely]] return finish_slowly(channel, operation);
   recorder_.at(operation.record_index).state = FlightRecorder::State::done;
   token_.release();
   return {};
@@ -143,7 +143,7 @@ std::optional<Error> Communicator::Impl::wait_for_peers(Channel& channel, Operat
     // Where ranks share processors the others come first; clock and causes can wait for a few turns.
     const bool hurried = policy_.spins == 0 && turn % turns_without_look != 0 && alone;
     if (hurried) sched_yield();
-    const Progress progress = operation.run.advance(sleepy ? 1 : policy_.spins);
+    const Progress progress = advance(channel, operation, sleepy ? 1 : policy_.spins);
     if (progress == Progress::done) return std::nullopt;
     if (hurried && progress == Progress::blocked) continue;
     if (auto error = look_around(channel, operation, progress)) return error;

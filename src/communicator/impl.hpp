@@ -1,6 +1,7 @@
 // The communicator's inside. What belongs to one idea is in a file of its own: check.cpp (arguments), create.cpp (bootstrap),
-// split.cpp (one from another), engine.cpp (running), any_source.cpp (receives from anybody), progress.cpp (queued calls), failure.cpp
-// (the end before its time), diagnose.cpp (why a wait doesn't end; diagnose_links.cpp over messages), adopt.cpp (plans brought along).
+// split.cpp (one from another), engine.cpp (running), any_source.cpp (receives from anybody), progress.cpp (queued calls), tracer.cpp
+// (recording them), failure.cpp (the end before its time), diagnose.cpp (why a wait doesn't end; diagnose_links.cpp over messages), adopt.cpp
+// (plans brought along).
 #pragma once
 
 #include <condition_variable>
@@ -17,6 +18,7 @@
 #include "communicator/staging_budget.hpp"
 #include "communicator/status_links.hpp"
 #include "communicator/token.hpp"
+#include "communicator/tracer.hpp"
 #include "communicator/waiting.hpp"
 #include "rondo/communicator.hpp"
 #include "rondo/transport.hpp"
@@ -80,6 +82,8 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   Result<Plan> plan_for(const Call& call);
   void abort();
   std::string flight_record();
+  Result<void> start_trace(std::uint64_t capacity);  // tracer.cpp
+  Result<Trace> stop_trace();
 
   /// check.cpp: a message to or from a peer as a task, or what is wrong with it.
   /// check.cpp: the blocks of an all_to_all_v in bytes, or what is wrong with them.
@@ -99,6 +103,11 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   std::optional<Error> prepare(Channel& channel, Operation& operation);
   Result<void> commit_staging(Channel& channel);
   void begin(Channel& channel, Operation& operation);
+  /// As far as it can go now. Whether calls are traced is asked here, once a turn of the crank, and never by a step.
+  Progress advance(Channel& channel, Operation& operation, std::uint32_t spins) {
+    if (tracer_ != nullptr) [[unlikely]] return tracer_->advance(channel, operation, spins);
+    return operation.run.advance(spins);
+  }
   void record_end(Operation& operation, FlightRecorder::State state);
   Work start_on(const Result<Channel*>& channel, std::shared_ptr<Operation> operation);
   void group_call(Channel& channel, std::shared_ptr<Operation> operation);
@@ -185,6 +194,7 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   SymmetricRoom::Known known_input_, known_output_;  ///< where those of the last call on symmetric memory lay
   Token token_;
   FlightRecorder recorder_;
+  std::unique_ptr<Tracer> tracer_;  ///< while calls are traced; guarded by the token
 
   std::atomic<bool> broken_{false};
   std::uint64_t culprit_ = 0;          ///< rank + 1 of the peer whose abort() ended this communicator; guarded by the token

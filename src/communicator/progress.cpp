@@ -24,7 +24,7 @@ bool Communicator::Impl::pump(Channel& channel) {
       if (!error) begin(channel, *operation);
     }
     if (!error) {
-      const Progress progress = operation->run.advance(1);
+      const Progress progress = advance(channel, *operation, 1);
       if (progress != Progress::done) {
         auto found = look_around(channel, *operation, progress);
         if (!found) return moved;

@@ -7,6 +7,7 @@
 #include "executor/blocks.hpp"
 #include "executor/context.hpp"
 #include "executor/executable.hpp"
+#include "executor/trace_buffer.hpp"
 
 namespace rondo {
 
@@ -31,6 +32,8 @@ class BasicRun {
 
   /// Runs steps until the call is done or nothing can go on after `spins` looks at a wait. Never blocks longer.
   Progress advance(std::uint32_t spins);
+  /// The same, leaving an event for each step. `trace` has begun with this call; run_traced.hpp.
+  Progress advance_traced(std::uint32_t spins, RunTrace& trace);
 
   std::uint64_t call() const { return call_; }
   const Executable& executable() const { return *executable_; }
@@ -60,9 +63,19 @@ class BasicRun {
   bool enter();
   void write_record();
   void finish();
-  Progress advance_straight(std::uint32_t spins);
-  Progress advance_lanes(std::uint32_t spins);
-  Progress advance_lane(std::uint32_t lane, Cursor& cursor, std::uint32_t spins);
+  // Not inlined: measured as they are, and the loops of traced calls change nothing in those of the others.
+  template <bool traced>
+  [[gnu::noinline]] Progress advance_straight(std::uint32_t spins);
+  template <bool traced>
+  [[gnu::noinline]] Progress advance_lanes(std::uint32_t spins);
+  template <bool traced>
+  [[gnu::noinline]] Progress advance_lane(std::uint32_t lane, Cursor& cursor, std::uint32_t spins);
+  template <bool traced>
+  Progress step_as(const ExecStep& step, std::uint32_t lane, std::uint64_t turn, std::uint64_t piece, std::uint32_t spins);
+  Progress step_traced(const ExecStep& step, std::uint32_t lane, std::uint64_t turn, std::uint64_t piece, std::uint32_t spins);
+  TraceEvent event_of(const ExecStep& step, std::uint64_t piece) const;
+  void record(const ExecStep& step, std::uint64_t piece, std::int64_t since, std::int64_t begin);
+  void record_outside(std::int64_t end);
   Progress step_once(const ExecStep& step, std::uint32_t lane, std::uint64_t turn, std::uint64_t piece, std::uint32_t spins);
   Progress wait(const ExecStep& step, std::uint64_t piece, std::uint32_t spins);
   Progress signal(const ExecStep& step, std::uint32_t lane, std::uint64_t turn);
@@ -113,6 +126,7 @@ class BasicRun {
   std::uint64_t sent_bytes_ = 0;
   bool block_disagrees_ = false;
   std::vector<Cursor> cursors_;   ///< of the others, by lane
+  RunTrace* trace_ = nullptr;     ///< of traced calls
 };
 
 using Run = BasicRun<true>;

@@ -87,7 +87,7 @@ void BasicRun<digests>::finish() {
 template <bool digests>
 Progress BasicRun<digests>::advance(std::uint32_t spins) {
   if (!entered_ && !enter()) return Progress::blocked;
-  const Progress progress = executable_->straight ? advance_straight(spins) : advance_lanes(spins);
+  const Progress progress = executable_->straight ? advance_straight<false>(spins) : advance_lanes<false>(spins);
   if (progress != Progress::done) return progress;
   if (executable_->links && !links_idle()) return Progress::blocked;
   finish();
@@ -96,11 +96,12 @@ Progress BasicRun<digests>::advance(std::uint32_t spins) {
 
 /// One lane, one turn: the small calls. No cursor but the step's number.
 template <bool digests>
+template <bool traced>
 Progress BasicRun<digests>::advance_straight(std::uint32_t spins) {
   const ExecStep* steps = executable_->steps.data();
   const auto count = static_cast<std::uint32_t>(executable_->steps.size());
   for (; step_ < count; ++step_) {
-    const Progress progress = step_once(steps[step_], 0, 0, 0, spins);
+    const Progress progress = step_as<traced>(steps[step_], 0, 0, 0, spins);
     if (progress != Progress::done) [[unlikely]] {
       blocked_ = &steps[step_];
       return progress;
@@ -110,6 +111,7 @@ Progress BasicRun<digests>::advance_straight(std::uint32_t spins) {
 }
 
 template <bool digests>
+template <bool traced>
 Progress BasicRun<digests>::advance_lanes(std::uint32_t spins) {
   bool all_done = true;
   // With several lanes nobody spins: another lane of this rank may be what the wait is for.
@@ -117,7 +119,7 @@ Progress BasicRun<digests>::advance_lanes(std::uint32_t spins) {
   for (std::uint32_t lane = 0; lane < cursors_.size(); ++lane) {
     Cursor& cursor = cursors_[lane];
     if (cursor.done) continue;
-    const Progress progress = advance_lane(lane, cursor, lane_spins);
+    const Progress progress = advance_lane<traced>(lane, cursor, lane_spins);
     if (progress == Progress::mismatch) return progress;
     all_done &= progress == Progress::done;
   }
@@ -125,6 +127,7 @@ Progress BasicRun<digests>::advance_lanes(std::uint32_t spins) {
 }
 
 template <bool digests>
+template <bool traced>
 Progress BasicRun<digests>::advance_lane(std::uint32_t lane, Cursor& cursor, std::uint32_t spins) {
   const Executable& exec = *executable_;
   const ExecLane& exec_lane = exec.lanes[lane];
@@ -133,7 +136,7 @@ Progress BasicRun<digests>::advance_lane(std::uint32_t lane, Cursor& cursor, std
       const ExecStep& step = exec.steps[exec_lane.first_step + cursor.step];
       const std::uint64_t piece = cursor.turn - step.skew;
       if (cursor.turn < step.skew || piece >= pieces_) continue;
-      const Progress progress = step_once(step, lane, cursor.turn, piece, spins);
+      const Progress progress = step_as<traced>(step, lane, cursor.turn, piece, spins);
       if (progress != Progress::done) {
         blocked_ = &step;
         blocked_piece_ = piece;
@@ -161,6 +164,14 @@ template <bool digests>
     case ExecOp::block_move: return step_of_block(step, piece, spins);
   }
   return Progress::done;
+}
+
+template <bool digests>
+template <bool traced>
+[[gnu::always_inline]] inline Progress BasicRun<digests>::step_as(const ExecStep& step, std::uint32_t lane, std::uint64_t turn,
+                                                                  std::uint64_t piece, std::uint32_t spins) {
+  if constexpr (traced) return step_traced(step, lane, turn, piece, spins);
+  else return step_once(step, lane, turn, piece, spins);
 }
 
 template <bool digests>
