@@ -19,6 +19,7 @@
 #include "rondo/planning.hpp"
 #include "said.hpp"
 #include "support/cores.hpp"
+#include "timeline.hpp"
 
 namespace {
 
@@ -71,8 +72,10 @@ int run_rank(const Options& options, rondo::Communicator communicator) {
     if (auto taken = take_plan(options, communicator); !taken) return speaks ? explain(taken.error()) : status_of(taken.error());
   if (speaks) print_head(options, communicator);
   std::vector<Row> rows;
+  rondo::Trace trace;
+  trace.rank = communicator.rank();
   for (double bytes = static_cast<double>(options.min_bytes); bytes <= static_cast<double>(options.max_bytes);) {
-    auto row = measure(communicator, options, static_cast<std::uint64_t>(bytes));
+    auto row = measure(communicator, options, static_cast<std::uint64_t>(bytes), trace);
     if (!row) return explain(row.error());
     if (speaks) print_row(options, *row);
     rows.push_back(std::move(*row));
@@ -87,6 +90,8 @@ int run_rank(const Options& options, rondo::Communicator communicator) {
     if (!options.json_file.empty() && !write_json(options, communicator.size(), rows))
       return explain({rondo::Errc::io, "cannot write " + options.json_file});
   }
+  if (!options.trace_file.empty())
+    if (auto written = write_timeline(communicator, options, trace); !written) return explain(written.error());
   return wrong == 0 ? 0 : 1;
 }
 

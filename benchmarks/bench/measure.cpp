@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "data.hpp"
+#include "timeline.hpp"
 
 namespace {
 
@@ -16,6 +17,7 @@ using Clock = std::chrono::steady_clock;
 using rondo::Collective;
 using rondo::Result;
 
+constexpr std::uint64_t most_traced = 20;  ///< calls of a measurement that the timeline shows
 constexpr double steady_us = 20'000;  ///< how long a measurement lasts when the iterations aren't given
 
 using Memory = std::shared_ptr<void>;
@@ -93,6 +95,22 @@ class Measurement {
     return (in_place ? plan->header.in_place : plan->header.out_of_place) ? plan->header.algorithm : "";
   }
 
+  /// Calls for the timeline: as many as there is room for, on the rank with the most events.
+  Result<void> record(rondo::Trace& trace) {
+    auto first = traced(1);
+    if (!first) return first.error();
+    auto events = largest(communicator_, shape_.collective, static_cast<double>(first->events.size() + first->dropped));
+    if (!events) return events.error();
+    trace.append(std::move(*first));
+    // Twice: each step may come with one more event when it has to wait for something.
+    const auto fit = static_cast<std::uint64_t>(static_cast<double>(timeline_events) / (2 * std::max(*events, 1.0)));
+    if (fit == 0) return {};
+    auto more = traced(std::min(fit, most_traced - 1));
+    if (!more) return more.error();
+    trace.append(std::move(*more));
+    return {};
+  }
+
   Result<Timing> run() {
     Timing timing;
     if (auto warmed = warm_up(timing); !warmed) return warmed.error();
@@ -123,6 +141,14 @@ class Measurement {
  private:
   Result<void> call() {
     return shape_.collective == Collective::send_recv ? exchange() : communicator_.run(this_call());
+  }
+
+  Result<rondo::Trace> traced(std::uint64_t calls) {
+    if (auto done = communicator_.barrier(); !done) return done.error();
+    if (auto started = communicator_.start_trace(timeline_events); !started) return started.error();
+    for (std::uint64_t i = 0; i < calls; ++i)
+      if (auto done = call(); !done) return done.error();
+    return communicator_.stop_trace();
   }
 
   rondo::Call this_call() const {
@@ -249,7 +275,7 @@ std::optional<std::uint64_t> Row::wrong() const {
   return wrong;
 }
 
-Result<Row> measure(rondo::Communicator& communicator, const Options& options, std::uint64_t bytes) {
+Result<Row> measure(rondo::Communicator& communicator, const Options& options, std::uint64_t bytes, rondo::Trace& trace) {
   const Shape shape = shape_of(communicator, options, bytes);
   const auto blocks = rondo::block_counts(shape.collective, shape.ranks);
   Row row;
@@ -268,6 +294,8 @@ Result<Row> measure(rondo::Communicator& communicator, const Options& options, s
     if (row.plan != *plan) row.plan += (row.plan.empty() ? "" : ", in place ") + *plan;
     auto timing = measurement.run();
     if (!timing) return timing.error();
+    if (!options.trace_file.empty())
+      if (auto traced = measurement.record(trace); !traced) return traced.error();
     timing->algbw_gbps = static_cast<double>(row.bytes) / timing->time_us / 1e3;
     timing->busbw_gbps = timing->algbw_gbps * bus_factor(shape.collective, shape.ranks);
     (in_place ? row.in_place : row.out_of_place) = std::move(*timing);

@@ -29,8 +29,9 @@ struct Row {
   std::optional<std::uint64_t> wrong() const;  ///< wrong values of all timings; empty: nothing was checked
 };
 
-/// Measures one size, out of place and in place, as far as the plan allows. Collective: all ranks call it with equal arguments.
-rondo::Result<Row> measure(rondo::Communicator& communicator, const Options& options, std::uint64_t bytes);
+/// Measures one size, out of place and in place, as far as the plan allows. With --trace some calls after those that were timed, and
+/// apart from them, are added to `trace`. Collective: all ranks call it with equal arguments.
+rondo::Result<Row> measure(rondo::Communicator& communicator, const Options& options, std::uint64_t bytes, rondo::Trace& trace);
 
 /// busbw = algbw × this, by nccl-tests' formulas.
 double bus_factor(rondo::Collective collective, std::uint32_t ranks);

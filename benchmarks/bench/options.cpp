@@ -82,6 +82,7 @@ void describe(CLI::App& app, Options& options, Words& words) {
   app.add_flag("--symmetric", options.symmetric, "buffers of allocate(), which the other ranks have mapped");
   app.add_flag("--percentiles", options.percentiles, "also time single calls: 50, 90, 99 percent");
   app.add_option("--json", options.json_file, "also write the rows to this file");
+  app.add_option("--trace", options.trace_file, "also write a timeline of some calls of each size to this file, for ui.perfetto.dev");
   app.set_version_flag("--version", "rondo-bench " + tool_support::version_text());
 }
 
@@ -113,8 +114,9 @@ void understand(const Words& words, Options& options) {
   if (rondo::is_reduction(options.collective) && !rondo::is_defined(options.op, options.collective))
     throw CLI::ValidationError("--op", words.op + " is not defined for " + words.collective);
   refuse_contradictions(options);
-  if (!options.json_file.empty() && !can_be_written(options.json_file))
-    throw CLI::ValidationError("--json", "cannot write '" + options.json_file + "'; accepted: a file in a folder that can be written to");
+  for (const auto& [flag, file] : {std::pair("--json", &options.json_file), std::pair("--trace", &options.trace_file)})
+    if (!file->empty() && !can_be_written(*file))
+      throw CLI::ValidationError(flag, "cannot write '" + *file + "'; accepted: a file in a folder that can be written to");
 }
 
 }  // namespace

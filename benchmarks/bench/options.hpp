@@ -31,6 +31,7 @@ struct Options {
   bool symmetric = false;             ///< buffers that peers map
   bool percentiles = false;
   std::string json_file;
+  std::string trace_file;             ///< empty: nothing is traced
 };
 
 /// Parses the command line. Empty: the program should end with `status` (help, version, or a wrong flag, already explained).

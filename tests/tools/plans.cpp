@@ -21,10 +21,11 @@ std::string other_chunk(std::string operand) {
 
 }  // namespace
 
-json planned(const std::string& collective, int ranks, const std::string& bytes, const std::string& algorithm) {
+json planned(const std::string& collective, int ranks, const std::string& bytes, const std::string& algorithm, const std::vector<std::string>& flags) {
   std::vector<std::string> command{rondo_program(), "plan", collective, "--ranks", std::to_string(ranks),
                                    "--bytes",       bytes,  "--format", "json"};
   if (!algorithm.empty()) command.insert(command.end(), {"--algorithm", algorithm});
+  command.insert(command.end(), flags.begin(), flags.end());
   const Finished finished = run(command);
   return finished.code == 0 ? json::parse(finished.out, nullptr, false) : json();
 }

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-/// What `rondo plan COLLECTIVE --format json` writes; null when that failed.
+/// What `rondo plan COLLECTIVE --format json` writes; null when that failed. `flags` are more of its flags.
 nlohmann::json planned(const std::string& collective, int ranks, const std::string& bytes,
-                       const std::string& algorithm = "");
+                       const std::string& algorithm = "", const std::vector<std::string>& flags = {});
 
 /// Each spoils a two_shot all-reduce over two ranks; its form stays right, its meaning doesn't.
 nlohmann::json off_by_one_chunk(nlohmann::json plan);  ///< what is fetched from the peer is the other chunk
