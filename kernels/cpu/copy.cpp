@@ -79,6 +79,15 @@ const char* chosen_target() {
   return HWY_DYNAMIC_DISPATCH(this_target)();
 }
 
+// In this namespace: where there is one instruction set alone, a qualified name can't be dispatched.
+static void dispatch_streamed(void* to, const void* from, std::uint64_t bytes) {
+  HWY_DYNAMIC_DISPATCH(copy_streamed)(static_cast<std::uint8_t*>(to), static_cast<const std::uint8_t*>(from), bytes);
+}
+
+static void dispatch_by_lines(void* to, const void* from, std::uint64_t bytes) {
+  HWY_DYNAMIC_DISPATCH(copy_by_lines)(static_cast<std::uint8_t*>(to), static_cast<const std::uint8_t*>(from), bytes);
+}
+
 /// Fewer bytes than this are copied plainly whatever the caller says: the fence costs more than it saves.
 inline constexpr std::uint64_t least_streamed_copy_bytes = 4096;
 // How lines are published: 0003-cost-model.md has the measurements.
@@ -96,15 +105,13 @@ void cpu_copy(void* destination, const void* source, std::uint64_t bytes, bool s
     if (bytes != 0) std::memcpy(destination, source, bytes);
     return;
   }
-  HWY_DYNAMIC_DISPATCH(kernels::copy_streamed)
-  (static_cast<std::uint8_t*>(destination), static_cast<const std::uint8_t*>(source), bytes);
+  kernels::dispatch_streamed(destination, source, bytes);
 }
 
 void cpu_publish(void* destination, const void* source, std::uint64_t bytes) {
   static const bool by_lines = cpu_stores().lines_beat_short_copies;
   if (by_lines && bytes >= cache_line && bytes <= kernels::most_published_by_lines)
-    HWY_DYNAMIC_DISPATCH(kernels::copy_by_lines)
-    (static_cast<std::uint8_t*>(destination), static_cast<const std::uint8_t*>(source), bytes);
+    kernels::dispatch_by_lines(destination, source, bytes);
   else
     cpu_copy(destination, source, bytes, false);
   if (bytes <= kernels::most_demoted_bytes) demote_lines(destination, bytes);

@@ -1,6 +1,4 @@
 target_link_libraries(rondo_kernels_cpu PUBLIC PkgConfig::hwy)
-# A product and a sum fused into one rounding would differ between instruction sets with and without it.
-target_compile_options(rondo_kernels_cpu PRIVATE -ffp-contract=off)
 # GCC keeps a block of vectors in registers only where it unrolls the loops over it: at -O2 the kernels take twice as long.
 # Under a sanitizer that takes minutes for each file and buys nothing.
 if(NOT RONDO_SANITIZE)
