@@ -9,6 +9,7 @@ namespace rondo {
 
 /// The communicator is over: peers are told, everything queued gets the same error.
 void Communicator::Impl::fail(const Error& error) {
+  disown_buffers();  // first: another thread's abort() may have set the cause and not come further, and this rank's user gets that error
   {
     const std::lock_guard lock(cause_mutex_);
     if (cause_) return;
@@ -16,7 +17,6 @@ void Communicator::Impl::fail(const Error& error) {
     if (cause_->where.empty()) cause_->where = "rank " + std::to_string(rank());
   }
   broken_.store(true, std::memory_order_release);
-  disown_buffers();
   const MemberState state = error.code == Errc::aborted ? MemberState::aborted : MemberState::failed;
   StatusLine& status = main_->context.status(rank());
   status.culprit.store(culprit_, std::memory_order_relaxed);

@@ -58,7 +58,8 @@ std::uint64_t Family::next_epoch() {
 void Family::enter(const Room& room, std::uint64_t epoch) {
   const std::lock_guard lock(mutex_);
   epoch_ = std::max(epoch_, epoch);
-  ledger(rank_, room.entry).store(epoch, std::memory_order_relaxed);  // peers look there once all ranks have entered
+  // pairs with vacated() of ranks that wait for an earlier communicator's end and find this one's number: it says the same as 0
+  ledger(rank_, room.entry).store(epoch, std::memory_order_release);
 }
 
 void Family::leave(const Room& room, std::uint64_t epoch, std::vector<LedgerEntry> peers, std::vector<StagingShare> shares) {
