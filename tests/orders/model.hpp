@@ -1,6 +1,6 @@
 // C++20's memory model for a few threads of a few steps, all of whose executions are tried. A word keeps all values it ever had; a load
 // may give any that the thread doesn't know to be overwritten, as processors with weak memory do. Plain memory is watched for races.
-// Left out: seq_cst, and loads that see what is stored because of them.
+// Left out: seq_cst fences, and loads that see what is stored because of them.
 #pragma once
 
 #include <algorithm>
@@ -90,10 +90,16 @@ class Thread {
   auto load(std::size_t word, std::memory_order order) {
     return step([=, this] { return see(word, order, [](std::uint64_t) { return true; }); });
   }
-  /// Loads until the word is at least `least`.
+  /// Loads until it gives a value that fits: one that is at least `least`, or another than `old`.
+  template <class Fits>
+  auto await_until(std::size_t word, Fits fits, std::memory_order order) {
+    return step([=, this] { return see(word, order, fits); }, [=, this] { return !visible(word, order, fits).empty(); });
+  }
   auto await(std::size_t word, std::uint64_t least, std::memory_order order) {
-    const auto enough = [least](std::uint64_t value) { return value >= least; };
-    return step([=, this] { return see(word, order, enough); }, [=, this] { return !visible(word, enough).empty(); });
+    return await_until(word, [least](std::uint64_t value) { return value >= least; }, order);
+  }
+  auto await_other(std::size_t word, std::uint64_t old, std::memory_order order) {
+    return await_until(word, [old](std::uint64_t value) { return value != old; }, order);
   }
   auto store(std::size_t word, std::uint64_t value, std::memory_order order) {
     return step([=, this] { put(word, value, order, {}); });
@@ -111,7 +117,7 @@ class Thread {
 
  private:
   friend class World;
-  std::vector<std::uint32_t> visible(std::size_t word, const std::function<bool(std::uint64_t)>& fits) const;
+  std::vector<std::uint32_t> visible(std::size_t word, std::memory_order order, const std::function<bool(std::uint64_t)>& fits) const;
   std::uint64_t see(std::size_t word, std::memory_order order, const std::function<bool(std::uint64_t)>& fits);
   std::uint64_t take_in(std::size_t word, std::uint32_t index, std::memory_order order);
   void put(std::size_t word, std::uint64_t value, std::memory_order order, const Knowledge& inherited);
@@ -161,6 +167,7 @@ class World {
   std::vector<Thread> threads_ = [] { std::vector<Thread> none; none.reserve(most_threads); return none; }();
   std::array<std::vector<Value>, most_words> words_ = [] { std::array<std::vector<Value>, most_words> all; all.fill({Value{}}); return all; }();
   std::array<Cell, 4> cells_;
+  std::array<std::uint32_t, most_words> latest_{};  ///< of each word the last sequentially consistent value
 };
 
 inline auto Thread::take(std::size_t word, std::memory_order order) {
@@ -194,16 +201,17 @@ inline auto Thread::write(std::size_t cell, std::uint64_t value) {
   });
 }
 
-inline std::vector<std::uint32_t> Thread::visible(std::size_t word, const std::function<bool(std::uint64_t)>& fits) const {
+inline std::vector<std::uint32_t> Thread::visible(std::size_t word, std::memory_order order, const std::function<bool(std::uint64_t)>& fits) const {
   std::vector<std::uint32_t> indices;
   const auto& values = world_.words_[word];
-  for (std::uint32_t i = now_.oldest[word]; i < values.size(); ++i)
+  const std::uint32_t first = order == std::memory_order_seq_cst ? world_.latest_[word] : 0;
+  for (std::uint32_t i = std::max(first, now_.oldest[word]); i < values.size(); ++i)
     if (fits(values[i].value)) indices.push_back(i);
   return indices;
 }
 
 inline std::uint64_t Thread::see(std::size_t word, std::memory_order order, const std::function<bool(std::uint64_t)>& fits) {
-  const auto indices = visible(word, fits);
+  const auto indices = visible(word, order, fits);
   return take_in(word, indices[world_.choices_.choose(static_cast<std::uint32_t>(indices.size()))], order);
 }
 
@@ -211,7 +219,7 @@ inline std::uint64_t Thread::take_in(std::size_t word, std::uint32_t index, std:
   const World::Value& value = world_.words_[word][index];
   now_.oldest[word] = index;
   seen_.join(value.published);
-  if (order == std::memory_order_acquire) now_.join(value.published);
+  if (order == std::memory_order_acquire || order == std::memory_order_seq_cst) now_.join(value.published);
   return value.value;
 }
 
@@ -219,7 +227,9 @@ inline std::uint64_t Thread::take_in(std::size_t word, std::uint32_t index, std:
 inline void Thread::put(std::size_t word, std::uint64_t value, std::memory_order order, const Knowledge& inherited) {
   auto& values = world_.words_[word];
   now_.oldest[word] = static_cast<std::uint32_t>(values.size());
-  Knowledge published = order == std::memory_order_release ? now_ : fenced_;
+  const bool consistent = order == std::memory_order_seq_cst;
+  if (consistent) world_.latest_[word] = now_.oldest[word];
+  Knowledge published = consistent || order == std::memory_order_release ? now_ : fenced_;
   published.join(inherited);
   values.push_back({value, published});
 }
