@@ -109,7 +109,8 @@ struct PlanHeader {
   std::uint64_t max_bytes = 0;                  ///< largest; 0: no limit
   bool out_of_place = true;                     ///< proved for separate input and output
   bool in_place = true;                         ///< proved for overlapping ones, as Alias describes
-  std::vector<std::uint32_t> order;             ///< position → rank along rings and trees; empty: by rank number
+  std::vector<std::uint32_t> order;             ///< position → rank along rings and in groups; empty: by rank number
+  std::vector<std::uint32_t> groups;            ///< ranks of groups that are near one another and follow one another in `order`, smallest first
   bool neutral = true;                          ///< programs may hold links or `after`; false: they don't, so lower() has nothing to do
   bool operator==(const PlanHeader&) const = default;  ///< field by field
 };

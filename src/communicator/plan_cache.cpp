@@ -14,6 +14,7 @@ std::uint64_t header_hash(const PlanHeader& header) {
                                    std::uint64_t{header.alignment_bytes}})
     hash = mix(hash, word);
   for (const std::uint32_t rank : header.order) hash = mix(hash, rank);
+  for (const std::uint32_t ranks : header.groups) hash = mix(hash, ~std::uint64_t{ranks});
   return hash;
 }
 

@@ -35,6 +35,19 @@ Result<void> check_order(const PlanHeader& header) {
   return {};
 }
 
+/// Groups lie in groups: each size is a multiple of the one before, and the last one divides the ranks.
+Result<void> check_groups(const PlanHeader& header) {
+  std::uint32_t inner = 1;
+  for (std::size_t k = 0; k <= header.groups.size(); ++k) {
+    const std::uint32_t size = k < header.groups.size() ? header.groups[k] : header.ranks;
+    if (size <= inner && k > 0) return invalid("header: groups of " + text(inner) + " ranks have no others beside them among " + text(size));
+    if (size < 2 && k < header.groups.size()) return invalid("header: a group of " + text(size) + " ranks");
+    if (size % inner != 0) return invalid("header: groups of " + text(inner) + " ranks don't divide " + text(size));
+    inner = size;
+  }
+  return {};
+}
+
 Result<void> check_header(const PlanHeader& header) {
   using namespace plan;
   struct Bound {
@@ -64,6 +77,7 @@ Result<void> check_header(const PlanHeader& header) {
   if (!header.out_of_place && !header.in_place) return invalid("header: neither out_of_place nor in_place");
   if (header.max_bytes != 0 && header.min_bytes > header.max_bytes)
     return invalid("header: min_bytes is larger than max_bytes");
+  if (auto fine = check_groups(header); !fine) return fine;
   return check_order(header);
 }
 

@@ -26,6 +26,7 @@ void for_each_field(Header& header, Visitor&& visit) {
   visit("out_of_place", header.out_of_place);
   visit("in_place", header.in_place);
   visit("order", header.order);
+  visit("groups", header.groups);
   visit("neutral", header.neutral);
 }
 

@@ -89,6 +89,25 @@ TEST_CASE("an order must be a permutation of the ranks") {
   CHECK(has(bad_header([](PlanHeader& h) { h.order = {0, huge}; }), "no permutation"));
 }
 
+TEST_CASE("groups lie in groups, and all of them together are the ranks") {
+  const auto with = [](std::vector<std::uint32_t> groups) { return bad_header([&](PlanHeader& h) { h.groups = std::move(groups); }); };
+  CHECK(has(with({0}), "a group of 0 ranks"));
+  CHECK(has(with({1}), "a group of 1 ranks"));
+  CHECK(has(with({2}), "groups of 2 ranks have no others beside them among 2"));
+  CHECK(has(with({huge}), "have no others beside them among 2"));
+  const auto of_twelve = [](std::vector<std::uint32_t> groups) {
+    return form_problem([&] {
+      PlanHeader h = header(12, 1);
+      h.groups = std::move(groups);
+      return Plan(h, std::vector<Program>(12));
+    }());
+  };
+  CHECK(of_twelve({2, 6}) == "");
+  CHECK(has(of_twelve({5}), "groups of 5 ranks don't divide 12"));
+  CHECK(has(of_twelve({2, 3}), "groups of 2 ranks don't divide 3"));
+  CHECK(has(of_twelve({3, 3}), "groups of 3 ranks have no others beside them among 3"));
+}
+
 TEST_CASE("send_recv has two ranks, and a barrier isn't inlined") {
   CHECK(has(form_problem([] {
               PlanHeader h = header(3, 1);

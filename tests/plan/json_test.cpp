@@ -39,6 +39,7 @@ class RandomPlan {
     h.max_bytes = random_();
     for (bool* field : {&h.out_of_place, &h.in_place, &h.neutral}) *field = below(2) == 1;
     for (std::uint32_t k = below(4); k > 0; --k) h.order.push_back(number());
+    for (std::uint32_t k = below(3); k > 0; --k) h.groups.push_back(number());
     std::vector<Program> programs(h.ranks);
     for (Program& program : programs) {
       program.lanes.resize(below(3));

@@ -97,6 +97,11 @@ void print_header(const Options& options, const Plan& plan) {
               header.depth);
   if (header.piece_bytes != 0) std::printf(", pieces of at most %u bytes", header.piece_bytes);
   std::printf("\n");
+  if (!header.groups.empty()) {
+    std::printf("groups of");
+    for (const std::uint32_t ranks : header.groups) std::printf(" %u", ranks);
+    std::printf(" ranks\n");
+  }
   if (header.order.empty()) return;
   std::printf("order of ranks:");
   for (const std::uint32_t rank : header.order) std::printf(" %u", rank);
