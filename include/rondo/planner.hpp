@@ -36,6 +36,17 @@ struct PlanLimits {
   bool mapped = true;                        ///< ranks can read each other's segments; false: links alone (send/recv)
 };
 
+/// One way in which the machine parts the ranks: those below one cache, memory, socket or host are a group. Groups are equally large, and follow one another
+/// in the order of the ranks' places (PlanHeader::order). Units: ns, and ns per byte. docs/design/0003-cost-model.md.
+struct Level {
+  std::string name;             ///< what the ranks of a group share, such as "L3" or "numa"
+  std::uint32_t ranks = 0;      ///< of a group: 2 or more, and not all
+  bool by_number = true;        ///< groups are runs of rank numbers, in their order
+  double latency_ns = 0;        ///< a flag between the farthest two of a group
+  double pull_ns_per_byte = 0;  ///< a core reads what another one of the group has just written
+  double crossing_ns_per_byte = 0;  ///< of the link that leads out of a group, which its ranks share; 0: unknown
+};
+
 /// The figures of the cost model, with their provenance. Units: ns, and ns per byte. docs/design/0003-cost-model.md.
 struct CostModel {
   double latency_ns = 0;        ///< a flag written by one rank until another sees it
@@ -49,6 +60,7 @@ struct CostModel {
   std::uint64_t own_cache_bytes = 0;  ///< of a core: what it has read stays there, and has to be taken from it again to be overwritten
   std::uint64_t cache_bytes = 0;///< a message beyond this streams from memory
   double memory_ns_per_byte = 0;///< extra cost of a byte beyond it
+  std::vector<Level> levels;    ///< smaller groups first; the figures above are those of ranks that share no group
   std::vector<std::string> sources;  ///< where each figure comes from
 };
 /// The figures for `ranks` ranks on this machine.

@@ -20,6 +20,7 @@ struct Shape {
   std::uint32_t depth = 2;
   std::uint32_t piece_bytes = 0;  ///< 0: as the slots allow
   bool in_place = true;           ///< serves calls in place too
+  std::uint32_t levels = 0;       ///< a bit for each of CostModel::levels whose groups the plan follows
 };
 
 /// What a plan would cost the slowest rank, in two parts so that a loser can say where it lost.
@@ -35,13 +36,13 @@ struct Algorithm {
   std::string_view name;
   bool needs_mapped = true;  ///< reads peers' scratch itself; false: made of links, which any transport serves
   /// Why it can't serve the request, or nothing when it can. Called with 2 ranks or more (copy: with 1).
-  std::string_view (*objection)(const Request& request, const PlanLimits& limits);
+  std::string_view (*objection)(const Request& request, const CostModel& cost, const PlanLimits& limits);
   Shape (*shape)(const Request& request, const CostModel& cost, const PlanLimits& limits);
   Cost (*predict)(const Request& request, const CostModel& cost, const PlanLimits& limits, const Shape& shape);
   Generator program;
   bool ordered = false;  ///< follows header.order
   /// Why its reductions aren't strict (0009-strict.md), or nothing where they are. Null: they always are.
-  std::string_view (*departure)(const Request& request) = nullptr;
+  std::string_view (*departure)(const Request& request, const CostModel& cost) = nullptr;
 };
 
 /// All algorithms; a tie in predicted time goes to the earlier one.
@@ -51,6 +52,7 @@ extern const Algorithm copy_algorithm;
 extern const Algorithm inline_algorithm;
 extern const Algorithm one_shot_algorithm;
 extern const Algorithm two_shot_algorithm;
+extern const Algorithm hierarchical_algorithm;
 extern const Algorithm ring_algorithm;
 extern const Algorithm tree_algorithm;
 extern const Algorithm recursive_doubling_algorithm;
@@ -67,5 +69,8 @@ inline constexpr std::string_view other_collective = "it has no form for this co
 
 /// Ranks in an order in which neighbours are near one another: by host, then by place in the machine. Empty: by number.
 std::vector<std::uint32_t> rank_order(const Topology& topology, std::uint32_t ranks);
+
+/// Fills in cost.levels and their sources: every way in which the machine parts the ranks into equal groups.
+void find_levels(const Topology& topology, std::uint32_t ranks, CostModel& cost);
 
 }  // namespace rondo::planner

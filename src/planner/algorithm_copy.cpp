@@ -5,7 +5,7 @@
 namespace rondo::planner {
 namespace {
 
-std::string_view objection(const Request& request, const PlanLimits&) {
+std::string_view objection(const Request& request, const CostModel&, const PlanLimits&) {
   return request.ranks == 1 ? std::string_view() : "it serves a single rank";
 }
 

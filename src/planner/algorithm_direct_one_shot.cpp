@@ -78,7 +78,7 @@ Program program(const PlanHeader& header, std::uint32_t rank) {
   return reads_one(header.collective) ? from_root(header, rank) : to_root(header, rank);
 }
 
-std::string_view objection(const Request& request, const PlanLimits&) {
+std::string_view objection(const Request& request, const CostModel&, const PlanLimits&) {
   switch (request.collective) {
     case Collective::all_reduce:
     case Collective::all_to_all:
@@ -107,10 +107,11 @@ Cost predict(const Request& request, const CostModel& cost, const PlanLimits& li
   const bool reduces = is_reduction(request.collective);
   const double own = reduces ? 0 : terms.copy(terms.block);
   double moving = 0;
-  if (reads_one(request.collective)) moving = terms.lopsided(std::max(own, terms.pull(terms.block)), own + terms.pull(blocks));
-  else moving = own + (reduces ? terms.pull_and_add(blocks) : terms.pull(blocks));
+  if (reads_one(request.collective)) moving = terms.lopsided(std::max(own, terms.pull_from_one(terms.block, 1, terms.ranks)), own + terms.pull(blocks));
+  else if (is_rooted(request.collective)) moving = own + (reduces ? terms.pull_and_add(blocks) : terms.pull(blocks));
+  else moving = own + (reduces ? terms.pull_and_add_from_all(blocks) : terms.pull_from_all(blocks));
   if (is_rooted(request.collective) && !reads_one(request.collective)) moving = terms.lopsided(moving, moving);
-  const double first_lines = 2 * (others - 1) * cost.line_ns;
+  const double first_lines = 2 * (terms.lines_of_all() - cost.line_ns);
   return {terms.piped_ns(1) + terms.signal_ns(), terms.work_ns(moving + first_lines, (3 + 3 * others) * terms.pieces), 2, blocks};
 }
 

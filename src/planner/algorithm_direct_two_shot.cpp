@@ -33,7 +33,7 @@ Program program(const PlanHeader& header, std::uint32_t rank) {
   return lane.take_program();
 }
 
-std::string_view objection(const Request& request, const PlanLimits&) {
+std::string_view objection(const Request& request, const CostModel&, const PlanLimits&) {
   if (request.collective != Collective::all_reduce && request.collective != Collective::reduce) return other_collective;
   return direct_objection(request);
 }
@@ -48,8 +48,8 @@ Cost predict(const Request& request, const CostModel& cost, const PlanLimits& li
   const double others = terms.ranks - 1;
   const double parts = others * terms.chunk;
   const double ends = request.collective == Collective::all_reduce ? terms.signal_ns() : 0;
-  const double moving = terms.pull_and_add(parts) + terms.share_again(terms.chunk) + terms.pull(parts);
-  const double first_lines = 4 * (others - 1) * cost.line_ns;
+  const double moving = terms.pull_and_add_from_all(parts) + terms.share_again(terms.chunk) + terms.pull_from_all(parts);
+  const double first_lines = 4 * (terms.lines_of_all() - cost.line_ns);
   return {terms.piped_ns(2) + ends, terms.work_ns(moving + first_lines, (5 + 4 * others) * terms.pieces), 3, 2 * parts};
 }
 

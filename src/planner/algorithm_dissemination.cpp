@@ -23,7 +23,7 @@ Program program(const PlanHeader& header, std::uint32_t rank) {
   return lane.take_program();
 }
 
-std::string_view objection(const Request& request, const PlanLimits&) {
+std::string_view objection(const Request& request, const CostModel&, const PlanLimits&) {
   return request.collective == Collective::barrier ? std::string_view() : other_collective;
 }
 

@@ -63,7 +63,7 @@ Program program(const PlanHeader& header, std::uint32_t rank) {
   return lane.take_program();
 }
 
-std::string_view objection(const Request& request, const PlanLimits&) {
+std::string_view objection(const Request& request, const CostModel&, const PlanLimits&) {
   return request.collective == Collective::all_reduce ? std::string_view() : other_collective;
 }
 
@@ -87,7 +87,7 @@ Cost predict(const Request& request, const CostModel& cost, const PlanLimits& li
           4 * half + (folds ? 4 * terms.block : 0)};
 }
 
-std::string_view departure(const Request&) {
+std::string_view departure(const Request&, const CostModel&) {
   return "it combines distant ranks first, not along the one tree";
 }
 

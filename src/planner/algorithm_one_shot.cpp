@@ -157,11 +157,11 @@ std::string_view common_objection(const Request& request) {
   return {};
 }
 
-std::string_view objection(const Request& request, const PlanLimits&) {
+std::string_view objection(const Request& request, const CostModel&, const PlanLimits&) {
   return common_objection(request);
 }
 
-std::string_view inline_objection(const Request& request, const PlanLimits& limits) {
+std::string_view inline_objection(const Request& request, const CostModel&, const PlanLimits& limits) {
   if (request.collective == Collective::barrier) return "a barrier has no payload";
   if (request.collective == Collective::all_to_all_v) return other_collective;
   if (block_bytes(request) > limits.inline_bytes ||
@@ -221,7 +221,10 @@ double moving_ns(const Request& request, const Terms& terms) {
   const Traffic blocks = traffic(request);
   const double fetched = blocks.fetched * terms.block;
   const double out = terms.copy((blocks.published + blocks.kept) * terms.block);
-  const double in = is_reduction(request.collective) ? terms.pull_and_add(fetched) : terms.pull(fetched);
+  double pulled = terms.pull_from_all(fetched);
+  if (to_one(request.collective)) pulled = terms.pull(fetched);
+  if (from_one(request.collective)) pulled = terms.pull_from_one(fetched, 1, terms.ranks);
+  const double in = pulled + (is_reduction(request.collective) ? terms.add(fetched) : 0);
   const double others = terms.ranks - 1;
   // Both sides of a rooted collective work at the same time, the fetching one a piece behind.
   if (to_one(request.collective)) return terms.lopsided(in + terms.copy(blocks.kept * terms.block + terms.piece), others * out + in);
@@ -234,9 +237,9 @@ Cost predict(const Request& request, const CostModel& cost, const PlanLimits& li
   const Terms terms(request, cost, limits, shape);
   const double others = terms.ranks - 1;
   if (request.collective == Collective::barrier)
-    return {terms.signal_ns(), terms.work_ns((others - 1) * cost.line_ns, 1 + others), 1, 0};
+    return {terms.signal_ns(), terms.work_ns(terms.lines_of_all() - cost.line_ns, 1 + others), 1, 0};
   const double steps = (3 + others + (per_peer(request.collective) ? others : 0)) * terms.pieces;
-  const double first_lines = 2 * (others - 1) * cost.line_ns;  // flags and data; one of each is the message itself
+  const double first_lines = 2 * (terms.lines_of_all() - cost.line_ns);  // flags and data; one of each is the message itself
   return {terms.piped_ns(1), terms.work_ns(moving_ns(request, terms) + first_lines, steps), 1,
           traffic(request).moved() * terms.block};
 }

@@ -132,7 +132,7 @@ Program program(const PlanHeader& header, std::uint32_t rank) {
   }
 }
 
-std::string_view objection(const Request& request, const PlanLimits&) {
+std::string_view objection(const Request& request, const CostModel&, const PlanLimits&) {
   switch (request.collective) {
     case Collective::all_to_all:
     case Collective::all_to_all_v:
@@ -158,13 +158,13 @@ Cost predict(const Request& request, const CostModel& cost, const PlanLimits& li
   const double far = others * terms.block;
   const double own = terms.copy(terms.block);
   const double steps = (6 * others + 1) * terms.pieces;
-  const double first_lines = 2 * (others - 1) * cost.line_ns;  // a flag and data of each peer; one of each is the message itself
+  const double first_lines = 2 * (terms.lines_of_all() - cost.line_ns);  // a flag and data of each peer; one of each is the message itself
   if (is_rooted(request.collective)) {
     const double busiest = std::max(terms.copy(far), terms.pull(far)) + own + terms.copy(terms.piece);
     const double all = terms.copy(far) + terms.pull(far) + own;
     return {terms.piped_ns(1), terms.work_ns(terms.lopsided(busiest, all) + first_lines, steps), 1, far + terms.block};
   }
-  const double moving = terms.copy(far) + terms.pull(far) + own + first_lines;
+  const double moving = terms.copy(far) + terms.pull_from_all(far) + own + first_lines;
   const double rounds = shape.neutral ? 1 : others;
   const double waits = shape.neutral ? terms.piped_ns(1) : rounds * terms.pieces * terms.message_ns();
   return {waits, terms.work_ns(moving, steps), rounds, 2 * far + terms.block};

@@ -56,7 +56,7 @@ Program program(const PlanHeader& header, std::uint32_t rank) {
   return header.collective == Collective::all_gather ? all_gather(header, rank) : all_reduce(header, rank);
 }
 
-std::string_view objection(const Request& request, const PlanLimits&) {
+std::string_view objection(const Request& request, const CostModel&, const PlanLimits&) {
   if (request.collective == Collective::all_reduce) return {};
   if (request.collective != Collective::all_gather) return other_collective;
   return power_of_two_below(request.ranks) == request.ranks ? std::string_view()
@@ -78,14 +78,14 @@ Cost predict(const Request& request, const CostModel& cost, const PlanLimits& li
   const double rounds = exchanges + (folds ? 2 : 0);
   const double received = (gathers ? terms.ranks - 1 : exchanges + (folds ? 1 : 0)) * terms.block;
   double moving = gathers
-                      ? terms.copy(received + terms.block) + terms.pull(received)
+                      ? terms.copy(received + terms.block) + terms.pull_from_all(received)
                       : terms.copy(terms.block) + terms.pull_and_add(received) + terms.share(received - terms.block);
   if (folds) moving += terms.copy(terms.block) + terms.pull(terms.block);
   const double steps = (2 + 4 * rounds) * terms.pieces;
   return {terms.message_ns() * rounds * terms.pieces, terms.work_ns(moving, steps), rounds, 2 * received};
 }
 
-std::string_view departure(const Request& request) {
+std::string_view departure(const Request& request, const CostModel&) {
   if (stores_rounded(request)) return "it stores what is combined in part, which rounds this type";
   return power_of_two_below(request.ranks) == request.ranks ? std::string_view() : "it folds ranks otherwise than the one tree does";
 }

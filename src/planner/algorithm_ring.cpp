@@ -117,7 +117,7 @@ Program program(const PlanHeader& header, std::uint32_t rank) {
   return lane.take_program();
 }
 
-std::string_view objection(const Request& request, const PlanLimits&) {
+std::string_view objection(const Request& request, const CostModel&, const PlanLimits&) {
   switch (request.collective) {
     case Collective::all_to_all:
     case Collective::all_to_all_v:
@@ -193,7 +193,7 @@ Cost predict(const Request& request, const CostModel& cost, const PlanLimits& li
   return {terms.message_ns() * rounds * terms.pieces, terms.work_ns(moving, steps), rounds, 2 * (rounds / hops) * half};
 }
 
-std::string_view departure(const Request&) {
+std::string_view departure(const Request&, const CostModel&) {
   return "it combines along the ring, not along the one tree";
 }
 

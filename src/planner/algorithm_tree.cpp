@@ -62,7 +62,7 @@ Program program(const PlanHeader& header, std::uint32_t rank) {
   return program;
 }
 
-std::string_view objection(const Request& request, const PlanLimits&) {
+std::string_view objection(const Request& request, const CostModel&, const PlanLimits&) {
   switch (request.collective) {
     case Collective::all_reduce:
     case Collective::reduce:
@@ -122,7 +122,7 @@ Cost predict(const Request& request, const CostModel& cost, const PlanLimits& li
           turn_ns(request, terms, terms.block) == 0 ? 0 : share * 1.5 * terms.block};
 }
 
-std::string_view departure(const Request&) {
+std::string_view departure(const Request&, const CostModel&) {
   return "its trees group ranks otherwise than the one tree does";
 }
 

@@ -51,7 +51,7 @@ Program program(const PlanHeader& header, std::uint32_t rank) {
   return lane.take_program();
 }
 
-std::string_view objection(const Request& request, const PlanLimits&) {
+std::string_view objection(const Request& request, const CostModel&, const PlanLimits&) {
   if (request.collective != Collective::all_reduce && request.collective != Collective::reduce) return other_collective;
   if (request.ranks > 64 && request.op == ReduceOp::premul_sum) return "premul_sum scales one of 64 sources at most";
   return {};
@@ -67,9 +67,9 @@ Cost predict(const Request& request, const CostModel& cost, const PlanLimits& li
   const double parts = others * terms.chunk;
   const bool all = request.collective == Collective::all_reduce;
   const double moving =
-      terms.copy(parts) + terms.pull_and_add(parts) + terms.copy(all ? terms.chunk : 0) + terms.pull(parts);
+      terms.copy(parts) + terms.pull_and_add_from_all(parts) + terms.copy(all ? terms.chunk : 0) + terms.pull_from_all(parts);
   const double steps = (5 + 4 * others) * terms.pieces;
-  const double first_lines = 4 * (others - 1) * cost.line_ns;
+  const double first_lines = 4 * (terms.lines_of_all() - cost.line_ns);
   return {terms.piped_ns(2), terms.work_ns(moving + first_lines, steps), 2, 3 * parts};
 }
 

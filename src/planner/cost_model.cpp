@@ -132,6 +132,7 @@ CostModel cost_model(const Topology& topology, std::uint32_t ranks) {
   cost.cache_bytes = cache != 0 ? cache : default_cache_bytes;
   cost.memory_ns_per_byte = memory_ns_per_byte;
   name_other_sources(cost, weakest, cache != 0, own_cache != 0);
+  planner::find_levels(topology, ranks, cost);
   return cost;
 }
 

@@ -54,9 +54,9 @@ Offer offer(const Algorithm& algorithm, const CostModel& cost, const PlanLimits&
   else if (algorithm.needs_mapped && !limits.mapped)
     offer.objection = "ranks can't read one another's memory";
   else
-    offer.objection = algorithm.objection(request, limits);
+    offer.objection = algorithm.objection(request, cost, limits);
   if (offer.objection.empty() && request.strict && is_reduction(request.collective) && algorithm.departure != nullptr)
-    offer.objection = algorithm.departure(request);
+    offer.objection = algorithm.departure(request, cost);
   if (!offer.objection.empty()) return offer;
   offer.shape = algorithm.shape(request, cost, limits);
   if (limits.mapped && piece_limit(offer.shape, limits) == 0)
@@ -130,7 +130,7 @@ std::string note(const Offer& made, const Offer& chosen, bool asked_for, double 
   return text;
 }
 
-Plan build(const Topology& topology, const Request& request, const Offers& offers, bool asked_for) {
+Plan build(const Topology& topology, const CostModel& cost, const Request& request, const Offers& offers, bool asked_for) {
   const Offer& chosen = *offers.chosen;
   PlanHeader header;
   header.algorithm = chosen.algorithm->name;
@@ -143,6 +143,8 @@ Plan build(const Topology& topology, const Request& request, const Offers& offer
   header.depth = chosen.shape.depth;
   header.piece_bytes = chosen.shape.piece_bytes;
   header.neutral = chosen.shape.neutral;
+  for (std::size_t k = 0; k < cost.levels.size(); ++k)
+    if ((chosen.shape.levels >> k & 1) != 0) header.groups.push_back(cost.levels[k].ranks);
   // all_to_all_v: no block lies where another one of its length does
   header.in_place = request.collective != Collective::all_to_all_v && chosen.shape.in_place;
   if (chosen.algorithm->ordered && request.collective != Collective::scan) header.order = rank_order(topology, request.ranks);
@@ -174,7 +176,7 @@ Result<Plan> make_plan(const Topology& topology, const CostModel& cost, const Pl
                        const Request& request) {
   if (auto fine = check(request); !fine) return fine.error();
   const Offers offers = collect(cost, limits, request);
-  if (offers.chosen != nullptr) return build(topology, request, offers, false);
+  if (offers.chosen != nullptr) return build(topology, cost, request, offers, false);
   std::string reasons;
   for (std::size_t k = 0; k < offers.count; ++k)
     reasons.append(k == 0 ? " " : "; ")
@@ -195,7 +197,7 @@ Result<Plan> make_plan(const Topology& topology, const CostModel& cost, const Pl
       return cannot(std::string(algorithm) + " can't serve this " + std::string(to_string(request.collective)) + ": " +
                     std::string(made.objection));
     offers.chosen = &made;
-    return build(topology, request, offers, true);
+    return build(topology, cost, request, offers, true);
   }
   return cannot("no algorithm is called '" + std::string(algorithm) + "'; known: " + known_names());
 }

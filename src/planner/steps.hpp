@@ -24,8 +24,8 @@ inline Operand input_of(std::uint32_t rank, std::uint32_t index) {
 inline Operand output_of(std::uint32_t rank, std::uint32_t index) {
   return {Buffer::output, rank, index, 1};
 }
-inline Operand scratch_of(std::uint32_t rank, std::uint32_t index) {
-  return {Buffer::scratch, rank, index, 1};
+inline Operand scratch_of(std::uint32_t rank, std::uint32_t index, std::uint32_t count = 1) {
+  return {Buffer::scratch, rank, index, count};
 }
 inline Operand link(std::uint32_t peer, std::uint32_t channel = 0, std::uint32_t count = 1) {
   return {Buffer::link, peer, channel, count};

@@ -72,14 +72,70 @@ struct Terms {
   /// `rounds` of messages in each piece, in a plan that runs other pieces while they travel; the first piece's are
   /// waited for. Without a processor of its own a rank runs until its slots are full, and half of the pieces end in a
   /// switch.
-  double piped_ns(double rounds) const {
+  double piped_ns(double rounds) const { return piped_ns(rounds, cost.latency_ns); }
+  /// The same among ranks that are nearer to one another than all are.
+  double piped_ns(double rounds, double latency_ns) const {
     if (crowded()) return message_ns() * std::max(rounds, pieces / 2);
-    return rounds * (message_ns() + (pieces - 1) * timely_ns());
+    return rounds * latency_ns * (1 + first_line + (pieces - 1) * timely_signal);
+  }
+
+  /// The level whose groups have `within` ranks; null for all ranks together.
+  const Level* level_of(double within) const {
+    for (const Level& level : cost.levels)
+      if (level.ranks == within) return &level;
+    return nullptr;
+  }
+
+  /// Between the farthest two of `within` ranks: no farther than the farthest of all, which may be a probed figure.
+  double latency_within(double within) const {
+    const Level* level = level_of(within);
+    return level == nullptr ? cost.latency_ns : std::min(level->latency_ns, cost.latency_ns);
+  }
+
+  double line_within(double within) const {
+    return cost.latency_ns > 0 ? cost.line_ns * (latency_within(within) / cost.latency_ns) : cost.line_ns;
+  }
+
+  /// A cache line from one of every `each` ranks among `within`, the rank's own `each` left out. Both are 1, a level's groups, or all ranks.
+  double lines_among(double each, double within) const {
+    double lines = 0;
+    double seen = each;
+    for (const Level& level : cost.levels) {
+      if (level.ranks <= each || level.ranks >= within) continue;
+      lines += (level.ranks - seen) / each * line_within(level.ranks);
+      seen = level.ranks;
+    }
+    return lines + (within - seen) / each * line_within(within);
+  }
+  double lines_of_all() const { return lines_among(1, ranks); }
+
+  /// Reading `bytes`, equal parts from one of every `each` ranks among `within`, while all ranks do the same. What comes from outside a group on the way
+  /// goes over the link that all its ranks share.
+  double pull_among(double bytes, double each, double within) const {
+    const Level* whole = level_of(within);
+    double per_byte = whole == nullptr ? cost.pull_ns_per_byte : whole->pull_ns_per_byte;
+    for (const Level& level : cost.levels)
+      if (level.ranks >= each && level.ranks < within)
+        per_byte = std::max(per_byte, (within - level.ranks) / (within - each) * level.ranks * level.crossing_ns_per_byte * cost.cores_per_rank);
+    return bytes * per_byte;
+  }
+  double pull_from_all(double bytes) const { return pull_among(bytes, 1, ranks); }
+  double pull_and_add_from_all(double bytes) const { return pull_from_all(bytes) + add(bytes); }
+
+  /// Reading `bytes` that one rank has, while one of every `each` ranks among `within` does: they all draw on the links that lead to it.
+  double pull_from_one(double bytes, double each, double within) const {
+    const Level* whole = level_of(within);
+    double per_byte = whole == nullptr ? cost.pull_ns_per_byte : whole->pull_ns_per_byte;
+    for (const Level& level : cost.levels)
+      if (level.ranks >= each && level.ranks < within)
+        per_byte = std::max(per_byte, (within - level.ranks) / each * level.crossing_ns_per_byte * cost.cores_per_rank);
+    return bytes * per_byte;
   }
 
   double copy(double bytes) const { return bytes * cost.copy_ns_per_byte; }
   double pull(double bytes) const { return bytes * cost.pull_ns_per_byte; }
-  double pull_and_add(double bytes) const { return bytes * (cost.pull_ns_per_byte + cost.reduce_ns_per_byte); }
+  double add(double bytes) const { return bytes * cost.reduce_ns_per_byte; }
+  double pull_and_add(double bytes) const { return pull(bytes) + add(bytes); }
 
   /// A reduction that writes where others read: its stores fetch the lines first, which a copy's whole-line stores
   /// don't.
