@@ -15,6 +15,7 @@ struct Golden {
   Collective collective;
   std::uint32_t ranks;
   bool mapped;
+  GroupSizes groups = {};
 };
 
 const Golden golden_plans[] = {
@@ -49,6 +50,11 @@ const Golden golden_plans[] = {
     {"direct_one_shot", Collective::all_to_all, 3, true},
     {"direct_two_shot", Collective::all_reduce, 3, true},
     {"direct_two_shot", Collective::reduce, 3, true},
+    {"hierarchical", Collective::all_reduce, 4, true, {2}},
+    {"hierarchical", Collective::reduce, 4, true, {2}},
+    {"hierarchical", Collective::broadcast, 6, true, {3}},
+    {"hierarchical", Collective::reduce_scatter, 4, true, {2}},
+    {"hierarchical", Collective::all_gather, 8, true, {2, 4}},
     {"dissemination", Collective::barrier, 5, true},
     {"dissemination", Collective::barrier, 5, false},
 };
@@ -61,7 +67,7 @@ std::string path_of(const Golden& golden) {
 
 /// Without its prediction: that belongs to the cost model, whose figures may move.
 std::string text_of(const Golden& golden) {
-  auto plan = plan_of(request_of(golden.collective, golden.ranks, 768), golden.algorithm, golden.mapped);
+  auto plan = plan_of(request_of(golden.collective, golden.ranks, 768), golden.algorithm, golden.mapped, golden.groups);
   if (!plan) return to_string(plan.error());
   plan->predicted_ns = 0;
   plan->considered.clear();

@@ -9,8 +9,8 @@ namespace rondo::test {
 std::vector<NamedPlan> planner_plans() {
   std::vector<NamedPlan> plans;
   std::set<std::string> seen;
-  const auto add = [&](const Request& request, const std::string& algorithm, bool mapped) {
-    const auto plan = plan_of(request, algorithm, mapped);
+  const auto add = [&](const Request& request, const std::string& algorithm, bool mapped, const GroupSizes& groups) {
+    const auto plan = plan_of(request, algorithm, mapped, groups);
     if (!plan) return;
     PlanHeader bare = plan->header;
     bare.min_bytes = bare.max_bytes = bare.piece_bytes = 0;
@@ -26,7 +26,8 @@ std::vector<NamedPlan> planner_plans() {
       for (const Collective collective : all_collectives())
         for (const std::uint64_t bytes : {8u, 1u << 14, 1u << 24})
           for (const bool mapped : {true, false})
-            add(request_of(collective, ranks, bytes, ranks > 2 ? 1 : 0), std::string(algorithm), mapped);
+            for (const GroupSizes& groups : groupings(algorithm, ranks))
+              add(request_of(collective, ranks, bytes, ranks > 2 ? 1 : 0), std::string(algorithm), mapped, groups);
   return plans;
 }
 
