@@ -1,0 +1,60 @@
+// Plans for machines that aren't here, run by more ranks than there are processors: which ranks are near one another changes the plan, not the result.
+#include "communicator/trial.hpp"
+#include "rondo/planner.hpp"
+#include "support/catch.hpp"
+#include "support/ranks.hpp"
+
+namespace {
+
+using namespace rondo;
+
+constexpr Collective grouped[] = {Collective::all_reduce, Collective::reduce, Collective::broadcast, Collective::reduce_scatter, Collective::all_gather};
+constexpr std::uint64_t counts[] = {1, 17, 1003, 100'003};
+
+/// Ranks on a machine that `description` makes up, in the order of its places or scattered over it.
+Topology made_up(const std::string& description, std::uint32_t ranks, bool scattered) {
+  const Topology straight = with_ranks(*read_synthetic(description), ranks);
+  Topology topology = straight;
+  for (std::uint32_t rank = 0; scattered && rank < ranks; ++rank) topology.ranks[rank] = straight.ranks[rank * 5 % ranks];
+  return topology;
+}
+
+std::string follow_groups(Communicator& communicator, const Topology& topology, std::size_t levels) {
+  const std::uint32_t root = communicator.size() - 1;
+  for (const Collective collective : grouped) {
+    const Request request{collective, communicator.size(), 1000, DataType::f32, ReduceOp::sum, is_rooted(collective) ? root : 0, Alias::none};
+    const auto plan = make_plan(topology, cost_model(topology, communicator.size()), PlanLimits{}, request, "hierarchical");
+    if (!plan) return to_string(plan.error());
+    if (plan->header.groups.size() < levels) return "a plan of " + std::to_string(plan->header.groups.size()) + " levels of groups";
+    if (auto used = communicator.use_plan(*plan); !used) return to_string(used.error());
+    for (const std::uint64_t count : counts)
+      for (const bool in_place : {false, true})
+        for (const ReduceOp op : {ReduceOp::sum, ReduceOp::max}) {
+          const Shape shape{collective, DataType::i32, op, 0, 0, root, count};
+          for (int turn = 0; turn < 2; ++turn)
+            if (auto wrong = perform(communicator, Trial{shape, in_place, count + static_cast<std::uint64_t>(turn)}); !wrong.empty()) return wrong;
+        }
+    const Call call{collective, nullptr, nullptr, 17, DataType::i32, ReduceOp::sum, root};
+    if (const auto ran = communicator.plan_for(call); !ran || ran->header.algorithm != "hierarchical") return "another plan ran";
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("plans that follow the groups of a made-up machine give right results with more ranks than processors", "[threads]") {
+  struct Case {
+    const char* description;
+    std::uint32_t ranks;
+    bool scattered;
+    std::size_t levels;
+  };
+  for (const Case& at : {Case{"package:2 core:2 pu:1", 4, false, 1}, Case{"package:2 numa:2 core:3 pu:1", 12, true, 1},
+                         Case{"package:2 numa:2 l3:2 core:3 pu:1", 24, false, 1}, Case{"numa:8 core:4 pu:1", 32, false, 1}}) {
+    INFO(at.description << ", " << at.ranks << " ranks" << (at.scattered ? ", scattered" : ""));
+    const Topology topology = made_up(at.description, at.ranks, at.scattered);
+    const auto body = [&](Communicator& communicator) { return follow_groups(communicator, topology, at.levels); };
+    CHECK(complaints(run_threads(at.ranks, body)) == "");
+    if (at.ranks <= 12) CHECK(complaints(run_processes(at.ranks, body)) == "");
+  }
+}
