@@ -102,6 +102,18 @@ TEST_CASE("ranks that may run anywhere have no groups") {
   CHECK(groups_of(topology).empty());
 }
 
+TEST_CASE("a graph that isn't numbered part by part has no groups of ranks that follow one another") {
+  Topology topology;
+  topology.nodes = {{NodeKind::machine, "machine", -1, 0, 0, {0, 1, 2, 3, 4, 5, 6, 7}, ""},
+                    {NodeKind::package, "package#0", 0, 0, 0, {0, 1, 4, 5}, ""},
+                    {NodeKind::package, "package#1", 0, 0, 0, {2, 3, 6, 7}, ""}};
+  for (std::uint32_t cpu = 0; cpu < 8; ++cpu) {
+    topology.nodes.push_back({NodeKind::cpu, "cpu#" + std::to_string(cpu), cpu / 2 % 2 == 0 ? 1 : 2, 0, 0, {cpu}, ""});
+    topology.ranks.push_back({0, cpu, {cpu}, static_cast<std::int32_t>(cpu) + 3});
+  }
+  CHECK(groups_of(topology).empty());
+}
+
 TEST_CASE("a level's figures are its farthest pair's and its link's, with their provenance, and nearer levels are nearer") {
   const CostModel cost = cost_model(machine(epyc, 192), 192);
   REQUIRE(cost.levels.size() == 3);
@@ -131,7 +143,11 @@ TEST_CASE("a probed latency is the farthest pair's, and no group is taken to be 
   set_latency(cost, 1000, "probed");
   CHECK(price() > unprobed);
   set_latency(cost, 50, "probed");
-  CHECK(price() < unprobed / 1.5);
+  const double near = price();
+  CHECK(near < unprobed / 1.5);
+  CostModel as_near = cost;
+  for (Level& level : as_near.levels) level.latency_ns = 50;
+  CHECK(near == make_plan(topology, as_near, limits_of_shared_memory(), request, "hierarchical")->predicted_ns);
   CHECK(before == std::vector<double>{cost.levels[0].latency_ns, cost.levels[1].latency_ns, cost.levels[2].latency_ns});
 }
 
