@@ -220,6 +220,16 @@ TEST_CASE("rondo plan explains what was chosen, what it would have cost otherwis
   }
 }
 
+TEST_CASE("rondo plan follows the memories of a made-up machine, and says which groups and which figures") {
+  const std::string machine = "package:2 numa:4 l3:3 core:8 pu:1";
+  const Finished finished = run({rondo_program(), "plan", "all_reduce", "--topology", machine, "-n", "192", "--bytes", "4K", "--explain"});
+  REQUIRE(finished.code == 0);
+  for (const char* word : {"f32: hierarchical", "groups of 8, ", "level of 24 ranks: latency_ns 150", "below one numa"}) {
+    INFO(word);
+    CHECK(contains(finished.out, word));
+  }
+}
+
 TEST_CASE("rondo plan says that a communicator probes the latency, and plans with the one that --latency gives") {
   const auto explained = [](const Words& more) {
     Words command{rondo_program(), "plan", "all_reduce", "--topology", "l3:1 core:2 pu:1", "-n", "2", "--bytes", "2K", "--explain"};

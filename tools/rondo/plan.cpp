@@ -99,7 +99,7 @@ void print_header(const Options& options, const Plan& plan) {
   std::printf("\n");
   if (!header.groups.empty()) {
     std::printf("groups of");
-    for (const std::uint32_t ranks : header.groups) std::printf(" %u", ranks);
+    for (const std::uint32_t ranks : header.groups) std::printf(ranks == header.groups.front() ? " %u" : ", %u", ranks);
     std::printf(" ranks\n");
   }
   if (header.order.empty()) return;
