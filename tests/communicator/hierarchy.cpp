@@ -9,7 +9,6 @@ namespace {
 using namespace rondo;
 
 constexpr Collective grouped[] = {Collective::all_reduce, Collective::reduce, Collective::broadcast, Collective::reduce_scatter, Collective::all_gather};
-constexpr std::uint64_t counts[] = {1, 17, 1003, 100'003};
 
 /// Ranks on a machine that `description` makes up, in the order of its places or scattered over it.
 Topology made_up(const std::string& description, std::uint32_t ranks, bool scattered) {
@@ -27,7 +26,7 @@ std::string follow_groups(Communicator& communicator, const Topology& topology, 
     if (!plan) return to_string(plan.error());
     if (plan->header.groups.size() < levels) return "a plan of " + std::to_string(plan->header.groups.size()) + " levels of groups";
     if (auto used = communicator.use_plan(*plan); !used) return to_string(used.error());
-    for (const std::uint64_t count : counts)
+    for (const std::uint64_t count : {1u, 17u, 1003u, communicator.size() > 12 ? 10'007u : 100'003u})  // many pieces; each is a round of switches
       for (const bool in_place : {false, true})
         for (const ReduceOp op : {ReduceOp::sum, ReduceOp::max}) {
           const Shape shape{collective, DataType::i32, op, 0, 0, root, count};
