@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "communicator/impl.hpp"
+#include "executor/thread_checker.hpp"
 
 namespace rondo {
 namespace {
@@ -41,10 +42,14 @@ Result<std::shared_ptr<void>> Communicator::Impl::allocate(std::uint64_t bytes) 
 void Communicator::Impl::leave_buffers(Channel& channel, const Operation& operation) {
   Context& context = channel.context;
   if (!operation.run.entered() || !operation.run.executable().direct || !context.homes.anywhere()) return;
+  tell_release(context.lane(context.rank(), 0));
   // pairs with the peers' loop below: this rank touches nothing any more
   context.status(context.rank()).reads.store(0, std::memory_order_release);
   for (std::uint32_t member = 0; member < context.size(); ++member)
-    while (member != context.rank() && context.status(member).reads.load(std::memory_order_seq_cst) == operation.run.call()) sched_yield();
+    if (member != context.rank()) {
+      while (context.status(member).reads.load(std::memory_order_seq_cst) == operation.run.call()) sched_yield();
+      tell_acquire(context.lane(member, 0));
+    }
 }
 
 /// Calls that move nothing, or whose arguments nobody has looked at yet and make no sense, have no buffers to speak of.

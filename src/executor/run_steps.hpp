@@ -7,6 +7,7 @@
 #include "executor/pointer_buffer.hpp"
 #include "executor/run.hpp"
 #include "executor/small_copy.hpp"
+#include "executor/thread_checker.hpp"
 
 namespace rondo {
 
@@ -179,6 +180,7 @@ Progress BasicRun<digests>::signal(const ExecStep& step, std::uint32_t lane, std
   if (step.confirms && !confirmed()) return Progress::blocked;
   LaneLine& line = context_->lane(context_->rank(), lane);
   if constexpr (digests) line.digest[parity_].store(flag(), std::memory_order_relaxed);
+  tell_release(line);
   // pairs with wait(): acquire of progress publishes the digest and everything this lane wrote before
   line.progress.store((call_ << progress_call_shift) + turn * step.stride + step.position, std::memory_order_release);
   context_->wake_peers();
@@ -197,6 +199,7 @@ Progress BasicRun<digests>::wait(const ExecStep& step, std::uint64_t piece, std:
     if (spin >= spins) return Progress::blocked;
     cpu_relax();
   }
+  tell_acquire(line);
   if (digests && step.check_digest && line.digest[parity_].load(std::memory_order_relaxed) != flag()) {
     disagreeing_ = step.rank;
     return Progress::mismatch;
