@@ -11,11 +11,12 @@ namespace rondo {
 namespace {
 
 constexpr std::size_t page = 4096;
+constexpr std::uint64_t most_bytes = std::uint64_t{1} << 47;  ///< what a process can address
 
 /// For ranks that can't map one another's memory.
 Result<std::shared_ptr<void>> allocate_ordinary(std::uint64_t bytes) {
   const std::uint64_t whole = (bytes + page - 1) / page * page;
-  void* const memory = whole < bytes ? nullptr : std::aligned_alloc(page, std::max<std::uint64_t>(page, whole));
+  void* const memory = whole < bytes || whole > most_bytes ? nullptr : std::aligned_alloc(page, std::max<std::uint64_t>(page, whole));
   if (memory == nullptr) return Error{Errc::out_of_resources, "no " + std::to_string(bytes) + " bytes of memory", 0, "allocate"};
   std::memset(memory, 0, std::max<std::uint64_t>(page, whole));
   return std::shared_ptr<void>(memory, [](void* freed) { std::free(freed); });
