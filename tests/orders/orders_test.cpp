@@ -46,7 +46,7 @@ constexpr std::array ends{
     End{"disown", "src/communicator/failure.cpp", "std::atomic_thread_fence(", release},
     End{"confirm", "src/executor/run_direct.hpp", "std::atomic_thread_fence(", acquire},
     End{"break", "src/communicator/failure.cpp", "main_->context.lane(rank(), 0).broken.store(", seq_cst},
-    End{"look for readers", "src/communicator/symmetric.cpp", "while (member != context.rank() &&", seq_cst},
+    End{"look for readers", "src/communicator/symmetric.cpp", "while (context.status(member).reads", seq_cst},
     End{"tell reading", "src/executor/run_direct.hpp", "if (context_->homes.anywhere()) context_->status(", seq_cst},
     End{"look at broken", "src/executor/run_direct.hpp", "if (context_->homes.anywhere() && line.broken.load(", seq_cst},
     End{"end reading", "src/executor/run_steps.hpp", "if (executable_->direct && context.homes.anywhere())", release},
