@@ -83,9 +83,9 @@ Result<void> Communicator::Impl::run_channel(Channel& channel, const Task& task)
   if (channel.sync_waits || !channel.queue.empty()) [[unlikely]] return run_queued(channel, task);
   Operation& operation = channel.sync;
   operation.task = task;
-  if (&channel == main_.get() && may_be_symmetric()) note_memory(operation.task);
+  const bool well_placed = &channel != main_.get() || !may_be_symmetric() || note_memory(operation.task);
   operation.prepared = channel.cache.repeated(operation.task.key);
-  const bool repeats = operation.prepared != nullptr && operation.prepared->rule.accepts(task.binding.input, task.binding.output) &&
+  const bool repeats = operation.prepared != nullptr && well_placed && operation.prepared->rule.accepts(task.binding.input, task.binding.output) &&
                        !broken_.load(std::memory_order_relaxed);
   if (!repeats) [[unlikely]] return run_first(channel, operation);
   return run_prepared(channel, operation);
@@ -161,10 +161,7 @@ std::optional<Error> Communicator::Impl::wait_for_peers(Channel& channel, Operat
 
 std::optional<Error> Communicator::Impl::prepare(Channel& channel, Operation& operation) {
   if (broken_.load(std::memory_order_acquire)) return broken_error();
-  if (&channel == main_.get() && may_be_symmetric()) {
-    if (auto error = wrong_memory(operation.task)) return error;
-    note_memory(operation.task);
-  }
+  if (&channel == main_.get() && may_be_symmetric() && !note_memory(operation.task)) return wrong_memory(operation.task);
   if (channel.cache.size() >= most_prepared && pending_.load(std::memory_order_relaxed) == 0) channel.cache.clear();
   operation.prepared = channel.cache.repeated(operation.task.key);
   if (operation.prepared == nullptr) {

@@ -121,8 +121,8 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   bool may_be_symmetric() const { return main_->cache.source().one_process || parts_.family->symmetric().used(); }
   void leave_buffers(Channel& channel, const Operation& operation);
   bool has_buffers(const PlanKey& key) const;
-  void note_memory(Task& task);
-  std::optional<Error> wrong_memory(const Task& task);
+  bool note_memory(Task& task);
+  Error wrong_memory(const Task& task);
   struct Places;
   Places places_of(const Task& task);
 

@@ -10,15 +10,13 @@
 namespace rondo {
 namespace {
 
-constexpr std::size_t page = 4096;
 constexpr std::uint64_t most_bytes = std::uint64_t{1} << 47;  ///< what a process can address
 
 /// For ranks that can't map one another's memory.
 Result<std::shared_ptr<void>> allocate_ordinary(std::uint64_t bytes) {
-  const std::uint64_t whole = (bytes + page - 1) / page * page;
-  void* const memory = whole < bytes || whole > most_bytes ? nullptr : std::aligned_alloc(page, std::max<std::uint64_t>(page, whole));
+  void* const memory = bytes > most_bytes ? nullptr : std::aligned_alloc(symmetric_page, whole_pages(bytes));
   if (memory == nullptr) return Error{Errc::out_of_resources, "no " + std::to_string(bytes) + " bytes of memory", 0, "allocate"};
-  std::memset(memory, 0, std::max<std::uint64_t>(page, whole));
+  std::memset(memory, 0, whole_pages(bytes));
   return std::shared_ptr<void>(memory, [](void* freed) { std::free(freed); });
 }
 
@@ -81,33 +79,34 @@ Communicator::Impl::Places Communicator::Impl::places_of(const Task& task) {
 }
 
 /// Puts into the key whether peers can read all that the call reads and writes here. all_to_all in place counts as a call that they can't: no
-/// plan reads what another rank overwrites in turn.
-void Communicator::Impl::note_memory(Task& task) {
+/// plan reads what another rank overwrites in turn. False: a buffer lies where none can, as wrong_memory() says.
+bool Communicator::Impl::note_memory(Task& task) {
   PlanKey& key = task.key;
   key.symmetric = key.in_place = false;
-  if (!has_buffers(key)) return;
+  if (!has_buffers(key)) return true;
   if (main_->cache.source().one_process) {
     // Nobody has asked for it, so ranks need not agree about being in place: only plans that serve both will do.
     key.symmetric = key.collective != Collective::all_to_all;
     key.in_place = key.collective == Collective::all_reduce;
-    return;
+    return true;
   }
-  const bool in_place = task.binding.input == task.binding.output;
-  if (in_place && key.collective == Collective::all_to_all) return;
   const Places places = places_of(task);
-  key.symmetric = places.input == SymmetricRoom::Place::inside && places.output == SymmetricRoom::Place::inside;
+  for (const SymmetricRoom::Place place : {places.input, places.output})
+    if (place != SymmetricRoom::Place::inside && place != SymmetricRoom::Place::elsewhere) return false;
+  const bool in_place = task.binding.input == task.binding.output;
+  key.symmetric = places.input == SymmetricRoom::Place::inside && places.output == SymmetricRoom::Place::inside &&
+                  !(in_place && key.collective == Collective::all_to_all);
   key.in_place = key.symmetric && in_place && key.collective == Collective::all_reduce;
+  return true;
 }
 
-std::optional<Error> Communicator::Impl::wrong_memory(const Task& task) {
-  if (!has_buffers(task.key) || main_->cache.source().one_process) return std::nullopt;
+/// Of a call that note_memory() refused.
+Error Communicator::Impl::wrong_memory(const Task& task) {
   const Places places = places_of(task);
-  for (const auto& [place, name] : {std::pair{places.input, "input"}, std::pair{places.output, "output"}}) {
-    if (place == SymmetricRoom::Place::freed) return wrong(std::string(name) + " lies in symmetric memory that was freed");
-    if (place == SymmetricRoom::Place::too_long)
-      return wrong(std::string(name) + " ends behind the symmetric memory it begins in, with count " + std::to_string(task.key.count));
-  }
-  return std::nullopt;
+  const bool input = places.input == SymmetricRoom::Place::freed || places.input == SymmetricRoom::Place::too_long;
+  const std::string name = input ? "input" : "output";
+  if ((input ? places.input : places.output) == SymmetricRoom::Place::freed) return wrong(name + " lies in symmetric memory that was freed");
+  return wrong(name + " ends behind the symmetric memory it begins in, with count " + std::to_string(task.key.count));
 }
 
 }  // namespace rondo

@@ -11,7 +11,6 @@
 namespace rondo {
 namespace {
 
-constexpr std::uint64_t page = 4096;
 constexpr std::uint64_t least_room = std::uint64_t{1} << 30;
 constexpr std::uint64_t all_rooms = std::uint64_t{1} << 45;  // of the 2^47 bytes that a process has
 
@@ -34,7 +33,7 @@ Error no_memory(std::uint64_t bytes, const std::string& why) {
 std::uint64_t symmetric_room_bytes(std::uint32_t ranks) {
   const long pages = sysconf(_SC_PHYS_PAGES);
   if (pages <= 0 || is_limited(RLIMIT_AS) || is_limited(RLIMIT_FSIZE)) return 0;
-  const std::uint64_t memory = std::bit_ceil(static_cast<std::uint64_t>(pages) * page);
+  const std::uint64_t memory = std::bit_ceil(static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)));
   std::uint64_t room = std::min(memory, all_rooms / std::bit_ceil(ranks));
   while (room >= least_room && !can_map(room * ranks)) room /= 2;
   return room >= least_room ? room : 0;
@@ -46,7 +45,7 @@ SymmetricRoom::SymmetricRoom(Transport& transport, std::uint32_t rank, std::uint
 Result<std::byte*> SymmetricRoom::take(std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   if (bytes > bytes_) return no_memory(bytes, "the room for it has " + std::to_string(bytes_));
-  const std::uint64_t whole = std::max(page, (bytes + page - 1) / page * page);
+  const std::uint64_t whole = whole_pages(bytes);
   std::uint64_t place = 0;  // the first gap that is long enough
   for (const auto& [offset, length] : taken_) {
     if (offset - place >= whole) break;

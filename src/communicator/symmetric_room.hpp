@@ -13,6 +13,12 @@
 
 namespace rondo {
 
+/// Symmetric memory comes in whole pages, at least one. `bytes` are few enough to be addressed.
+inline constexpr std::uint64_t symmetric_page = 4096;
+constexpr std::uint64_t whole_pages(std::uint64_t bytes) {
+  return bytes == 0 ? symmetric_page : (bytes + symmetric_page - 1) / symmetric_page * symmetric_page;
+}
+
 /// Address space that a rank of a communicator of processes sets aside for such memory: as much as the machine has, less where
 /// this process couldn't map so much of each of `ranks` ranks; 0 where its limits (ulimit -v, -f) are set.
 std::uint64_t symmetric_room_bytes(std::uint32_t ranks);
