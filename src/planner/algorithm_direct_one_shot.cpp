@@ -11,16 +11,13 @@ constexpr std::uint32_t begun = 0;  ///< signals of a body: this rank's input ma
 constexpr std::uint32_t read = 1;   ///< it has read those of the others
 
 /// Which block of its input a rank gives to rank `reader`.
-std::uint32_t block_for(Collective collective, std::uint32_t reader) {
-  const bool per_rank = collective == Collective::reduce_scatter || collective == Collective::all_to_all || collective == Collective::scatter;
-  return per_rank ? reader : 0;
-}
+std::uint32_t block_for(Collective collective, std::uint32_t reader) { return per_peer(collective) ? reader : 0; }
 
 void fetch_blocks(const PlanHeader& header, std::uint32_t rank, LaneBuilder& lane) {
   const std::uint32_t block = block_for(header.collective, rank);
   lane.copy(input(block), {output(rank)});
   for (std::uint32_t k = 1; k < header.ranks; ++k) {
-    const std::uint32_t from = (rank + k) % header.ranks;
+    const std::uint32_t from = peer(header, rank, k);
     lane.wait(from, begun);
     lane.copy(input_of(from, block), {output(from)});
   }

@@ -23,7 +23,7 @@ Program program(const PlanHeader& header, std::uint32_t rank) {
   lane.signal();
   lane.skew = 1;
   for (std::uint32_t k = 1; k < header.ranks; ++k) {
-    const std::uint32_t from = (rank + k) % header.ranks;
+    const std::uint32_t from = peer(header, rank, k);
     lane.wait(from, reduced);
     if (fetches) lane.copy(all ? output_of(from, from) : scratch_of(from, 0), {output(from)});
   }

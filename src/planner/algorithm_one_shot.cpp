@@ -8,16 +8,6 @@ namespace {
 
 constexpr std::uint32_t piece_bytes = 64u << 10;
 
-/// Peers in an order that starts behind the rank itself, so that not everybody reads from the same one at the same
-/// time.
-std::uint32_t peer(const PlanHeader& header, std::uint32_t rank, std::uint32_t k) {
-  return (rank + k) % header.ranks;
-}
-
-bool per_peer(Collective collective) {
-  return collective == Collective::reduce_scatter || collective == Collective::all_to_all || collective == Collective::scatter;
-}
-
 bool from_one(Collective collective) {
   return collective == Collective::broadcast || collective == Collective::scatter || collective == Collective::send_recv;
 }

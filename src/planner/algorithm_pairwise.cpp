@@ -14,9 +14,6 @@ namespace {
 constexpr std::uint32_t piece_bytes = 64u << 10;
 constexpr std::uint32_t shared_slots = 4;  ///< that take turns between the peers, where ranks read one another's memory
 
-std::uint32_t after(const PlanHeader& header, std::uint32_t rank, std::uint32_t k) {
-  return (rank + k) % header.ranks;
-}
 std::uint32_t before(const PlanHeader& header, std::uint32_t rank, std::uint32_t k) {
   return (rank + header.ranks - k) % header.ranks;
 }
@@ -25,7 +22,7 @@ std::uint32_t before(const PlanHeader& header, std::uint32_t rank, std::uint32_t
 /// place the own block has left by then.
 Program all_to_all_over_links(const PlanHeader& header, std::uint32_t rank) {
   LaneBuilder lane;
-  for (std::uint32_t k = 1; k < header.ranks; ++k) lane.copy(input(after(header, rank, k)), {link(after(header, rank, k))});
+  for (std::uint32_t k = 1; k < header.ranks; ++k) lane.copy(input(peer(header, rank, k)), {link(peer(header, rank, k))});
   lane.copy(input(rank), {output(rank)});
   lane.skew = 1;
   for (std::uint32_t k = 1; k < header.ranks; ++k) lane.copy(link(before(header, rank, k)), {output(before(header, rank, k))});
@@ -38,7 +35,7 @@ Program scatter_over_links(const PlanHeader& header, std::uint32_t rank) {
     lane.copy(link(header.root), {output(0)});
     return lane.take_program();
   }
-  for (std::uint32_t k = 1; k < header.ranks; ++k) lane.copy(input(after(header, rank, k)), {link(after(header, rank, k))});
+  for (std::uint32_t k = 1; k < header.ranks; ++k) lane.copy(input(peer(header, rank, k)), {link(peer(header, rank, k))});
   lane.copy(input(rank), {output(0)});
   return lane.take_program();
 }
@@ -50,7 +47,7 @@ Program gather(const PlanHeader& header, std::uint32_t rank) {
     return lane.take_program();
   }
   lane.copy(input(0), {output(rank)});
-  for (std::uint32_t k = 1; k < header.ranks; ++k) lane.copy(link(after(header, rank, k)), {output(after(header, rank, k))});
+  for (std::uint32_t k = 1; k < header.ranks; ++k) lane.copy(link(peer(header, rank, k)), {output(peer(header, rank, k))});
   return lane.take_program();
 }
 
@@ -113,8 +110,8 @@ Program scatter_through_slots(const PlanHeader& header, std::uint32_t rank) {
   }
   for (std::uint32_t number = 0; number + 1 < header.ranks; ++number) {
     const Tenant tenant = tenant_before(header, number);
-    lane.wait(after(header, rank, tenant.number + 1), 0, tenant.lag);
-    lane.copy(input(after(header, rank, number + 1)), {scratch(number % header.scratch_chunks)});
+    lane.wait(peer(header, rank, tenant.number + 1), 0, tenant.lag);
+    lane.copy(input(peer(header, rank, number + 1)), {scratch(number % header.scratch_chunks)});
     lane.signal();
   }
   lane.copy(input(rank), {output(0)});

@@ -23,7 +23,7 @@ void reduce_part(const PlanHeader& header, std::uint32_t rank, LaneBuilder& lane
   sources.reserve(header.ranks);
   for (std::uint32_t from = 0; from < header.ranks; ++from)
     sources.push_back(from == rank ? input(rank) : scratch_of(from, rank));
-  for (std::uint32_t k = 1; k < header.ranks; ++k) lane.wait((rank + k) % header.ranks, published);
+  for (std::uint32_t k = 1; k < header.ranks; ++k) lane.wait(peer(header, rank, k), published);
   if (!has_output(header, rank)) lane.reduce(std::move(sources), {scratch(rank)}, true);
   else if (header.collective != Collective::all_reduce) lane.reduce(std::move(sources), {output(rank)}, true);
   else lane.reduce(std::move(sources), {output(rank), scratch(rank)}, true);
@@ -38,13 +38,13 @@ Program program(const PlanHeader& header, std::uint32_t rank) {
   LaneBuilder lane;
   lane.reserve(6 + 3 * std::size_t{header.ranks});
   for (std::uint32_t k = 1; !fetches && k < header.ranks; ++k)
-    lane.wait((rank + k) % header.ranks, reduced, header.depth);
+    lane.wait(peer(header, rank, k), reduced, header.depth);
   publish(header, rank, lane);
   lane.skew = 1;
   reduce_part(header, rank, lane);
   lane.skew = 2;
   for (std::uint32_t k = 1; fetches && k < header.ranks; ++k) {
-    const std::uint32_t from = (rank + k) % header.ranks;
+    const std::uint32_t from = peer(header, rank, k);
     lane.wait(from, reduced);
     lane.copy(scratch_of(from, from), {output(from)});
   }

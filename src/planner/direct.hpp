@@ -7,7 +7,7 @@
 namespace rondo::planner {
 
 inline void wait_for_others(const PlanHeader& header, std::uint32_t rank, std::uint32_t signal, LaneBuilder& lane) {
-  for (std::uint32_t k = 1; k < header.ranks; ++k) lane.wait((rank + k) % header.ranks, signal);
+  for (std::uint32_t k = 1; k < header.ranks; ++k) lane.wait(peer(header, rank, k), signal);
 }
 
 /// Chunk `index` of all ranks' inputs, in the order of ranks.

@@ -31,6 +31,14 @@ inline Operand link(std::uint32_t peer, std::uint32_t channel = 0, std::uint32_t
   return {Buffer::link, peer, channel, count};
 }
 
+/// The other ranks, 1 ≤ k < ranks, in an order that starts behind the rank itself, so that not everybody reads from the same one at the same time.
+inline std::uint32_t peer(const PlanHeader& header, std::uint32_t rank, std::uint32_t k) { return (rank + k) % header.ranks; }
+
+/// Whether a rank has another block for each rank, and not one for all.
+inline bool per_peer(Collective collective) {
+  return collective == Collective::reduce_scatter || collective == Collective::all_to_all || collective == Collective::scatter;
+}
+
 /// The steps of one lane under construction. `skew` holds for the steps that are added after it is set.
 class LaneBuilder {
  public:
