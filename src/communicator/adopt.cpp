@@ -64,7 +64,10 @@ Result<void> Communicator::Impl::adopt_plan(Channel& channel, const Plan& plan, 
   if (!unverified && !message_links)
     if (auto proved = prove(ready, ", lowered to mapped links,"); !proved) return proved.error();
   std::optional<Plan> direct;
-  if (!unverified && !message_links && reads_peers_alone(plan)) direct = lower(plan);
+  if (!unverified && !message_links && reads_peers_alone(plan)) {
+    direct = lower(plan);
+    if (auto proved = prove(*direct, ", lowered to mapped links,"); !proved) return proved.error();
+  }
   const TokenGuard guard(token_);
   if (!channel.queue.empty() || channel.sync_waits)  // they run prepared plans, which the new one replaces
     return Error{Errc::invalid_argument, "calls are still under way; wait for them before another plan is used", 0, "use_plan"};
