@@ -136,6 +136,12 @@ std::optional<Error> Communicator::Impl::look_for_senders(Operation& operation) 
                    std::to_string(rank()), 0, where};
 }
 
+/// Nobody can send any more once all others have left, and none of their messages is before another receive.
+std::optional<Error> Communicator::Impl::all_left(std::uint32_t left, const std::string& what) const {
+  if (left + 1 < size() || is_receiving()) return std::nullopt;
+  return Error{Errc::peer_failed, "all other ranks left the communicator before " + what, 0, "rank " + std::to_string(rank())};
+}
+
 std::optional<Error> Communicator::Impl::find_lost_sender(const std::string& what) {
   std::uint32_t left = 0;
   for (std::uint32_t peer = 0; peer < size(); ++peer) {
@@ -145,8 +151,7 @@ std::optional<Error> Communicator::Impl::find_lost_sender(const std::string& wha
     if (state == MemberState::left) ++left;
     else if (state != MemberState::running || gone) return blame(peer, state, what);
   }
-  if (left + 1 < size() || is_receiving()) return std::nullopt;
-  return Error{Errc::peer_failed, "all other ranks left the communicator before " + what, 0, "rank " + std::to_string(rank())};
+  return all_left(left, what);
 }
 
 /// Over message links, by what the peers said of themselves.
@@ -160,8 +165,7 @@ std::optional<Error> Communicator::Impl::find_lost_sender_link(const std::string
     if (notice.kind == Notice::Kind::left) ++left;
     else if (parts_.transport->gone(peer)) return blame(peer, MemberState::running, what);
   }
-  if (left + 1 < size() || is_receiving()) return std::nullopt;
-  return Error{Errc::peer_failed, "all other ranks left the communicator before " + what, 0, "rank " + std::to_string(rank())};
+  return all_left(left, what);
 }
 
 }  // namespace rondo

@@ -136,6 +136,7 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   bool has_message(const Channel& channel, std::uint32_t peer) const;
   std::uint32_t channel_from(std::uint32_t peer) const;
   std::optional<Error> look_for_senders(Operation& operation);
+  std::optional<Error> all_left(std::uint32_t left, const std::string& what) const;
   std::optional<Error> find_lost_sender(const std::string& what);
   std::optional<Error> find_lost_sender_link(const std::string& what);
 
