@@ -46,12 +46,6 @@ std::string all_collectives(Communicator& communicator) {
   return "";
 }
 
-CommunicatorOptions forced(std::string_view algorithm) {
-  CommunicatorOptions options;
-  options.algorithm = algorithm;
-  return options;
-}
-
 /// The algorithms of the calls that all_collectives() makes.
 std::set<std::string> algorithms_of(const Communicator& communicator) {
   std::set<std::string> names;

@@ -15,12 +15,6 @@ namespace {
 
 using namespace rondo;
 
-CommunicatorOptions forced(const std::string& algorithm) {
-  CommunicatorOptions options;
-  options.algorithm = algorithm;
-  return options;
-}
-
 template <class T>
 T* as(const Result<std::shared_ptr<void>>& memory) {
   return static_cast<T*>(memory->get());
@@ -101,6 +95,33 @@ TEST_CASE("large calls on symmetric memory run plans that read it where it is, a
     return record.find("in symmetric memory by direct_") == std::string::npos ? record : "";
   };
   CHECK(complaints(run_processes(2, body)) == "");
+}
+
+TEST_CASE("a direct plan that is brought along reads symmetric memory where it is, and copies of other memory") {
+  const auto body = [](Communicator& communicator) -> std::string {
+    constexpr std::uint64_t count = 200'003;
+    const auto memory = communicator.allocate(count * 4);
+    const auto made = communicator.plan_for(Call{Collective::all_reduce, memory->get(), memory->get(), count});
+    if (!made || made->header.algorithm != "direct_two_shot") return "no direct plan";
+    auto read = read_plan(write_plan(*made));
+    read->header.algorithm = "brought along";
+    if (auto used = communicator.use_plan(*read); !used) return to_string(used.error());
+    std::vector<float> ordinary(count);
+    for (const bool symmetric : {true, false, true}) {
+      float* const data = symmetric ? as<float>(memory) : ordinary.data();
+      std::fill_n(data, count, 2.0f);
+      const Call call{Collective::all_reduce, data, data, count};
+      const auto plan = communicator.plan_for(call);
+      if (!plan || plan->header.protocol != (symmetric ? Protocol::direct : Protocol::staged)) return "another protocol";
+      if (auto done = communicator.run(call); !done) return to_string(done.error());
+      for (const std::uint64_t i : {std::uint64_t{0}, count / 2, count - 1})
+        if (data[i] != 2.0f * static_cast<float>(communicator.size())) return "a wrong sum";
+      const std::string record = communicator.flight_record();
+      if (record.find(symmetric ? "in symmetric memory by brought along" : "(sum) by brought along") == std::string::npos) return record;
+    }
+    return "";
+  };
+  for (const std::uint32_t ranks : {2u, 3u}) CHECK(complaints(run_processes(ranks, body, forced("direct_two_shot"))) == "");
 }
 
 TEST_CASE("communicators of one family share their symmetric memory, which outlives them") {

@@ -81,12 +81,6 @@ std::string all_collectives(Communicator& communicator, bool symmetric) {
   return "";
 }
 
-CommunicatorOptions forced(const std::string& algorithm) {
-  CommunicatorOptions options;
-  options.algorithm = algorithm;
-  return options;
-}
-
 }  // namespace
 
 TEST_CASE("a traced call gives right results and leaves an event for every step of its plan", "[threads]") {

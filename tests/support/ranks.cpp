@@ -34,3 +34,9 @@ std::vector<std::string> run_processes(std::uint32_t ranks, const RankBody& body
     });
   return run_children(bodies, seconds);
 }
+
+rondo::CommunicatorOptions forced(std::string_view algorithm) {
+  rondo::CommunicatorOptions options;
+  options.algorithm = algorithm;
+  return options;
+}

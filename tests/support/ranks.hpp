@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "rondo/communicator.hpp"
@@ -17,6 +18,9 @@ std::vector<std::string> run_each(std::vector<rondo::Communicator>& ranks, const
 /// Element r: what rank r said. A rank that crashed or outlasted `seconds` says so.
 std::vector<std::string> run_threads(std::uint32_t ranks, const RankBody& body, const rondo::CommunicatorOptions& options = {});
 std::vector<std::string> run_processes(std::uint32_t ranks, const RankBody& body, const rondo::CommunicatorOptions& options = {}, int seconds = 120);
+
+/// The options that force this algorithm wherever it can serve.
+rondo::CommunicatorOptions forced(std::string_view algorithm);
 
 /// A job name nobody else uses.
 std::string fresh_job();
