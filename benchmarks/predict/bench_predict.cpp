@@ -1,0 +1,112 @@
+// bench_predict: what the cost model says of every algorithm, operation, size and number of ranks against what is measured in the same
+// minutes, and what the choices made by it lose. tools/predict builds and runs it.
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "report.hpp"
+#include "rondo/calibration.hpp"
+#include "rondo/planner.hpp"
+#include "rondo/topology.hpp"
+#include "tools/support/flags.hpp"
+
+namespace {
+
+using namespace predict;
+using rondo::Collective;
+
+struct Options {
+  std::vector<std::uint32_t> ranks{2};
+  std::vector<std::string> ops{"all_reduce", "broadcast", "reduce", "reduce_scatter", "all_gather", "all_to_all", "gather", "scatter"};
+  std::vector<std::string> sizes{"64", "1K", "16K", "64K", "256K", "1M", "4M", "16M"};
+  std::uint32_t rounds = 5;
+  Settings settings;
+  bool quiet = false;
+  std::string json;
+};
+
+int fail(const rondo::Error& error, int status = 1) {
+  std::fprintf(stderr, "bench_predict: %s\n", rondo::to_string(error).c_str());
+  return status;
+}
+
+rondo::Result<std::uint64_t> bytes_of(const std::string& text) {
+  char* end = nullptr;
+  const std::uint64_t number = std::strtoull(text.c_str(), &end, 10);
+  const std::string unit(end);
+  const int shift = unit.empty() ? 0 : unit == "K" ? 10 : unit == "M" ? 20 : -1;
+  if (end == text.c_str() || shift < 0 || number == 0 || number > (std::uint64_t{1} << 34 >> shift))
+    return rondo::Error{rondo::Errc::invalid_argument, "--sizes: '" + text + "'; accepted: 1 to 16384M, with K or M for powers of 1024"};
+  return number << shift;
+}
+
+rondo::Result<std::vector<Case>> cases_of(const Options& options) {
+  std::vector<Case> cases;
+  for (const std::string& name : options.ops) {
+    const auto collective = rondo::parse_collective(name);
+    if (!collective) return collective.error();
+    for (const std::string& size : options.sizes) {
+      auto bytes = bytes_of(size);
+      if (!bytes) return bytes.error();
+      cases.push_back({*collective, *bytes});
+      if (*collective == Collective::barrier) break;
+    }
+  }
+  return cases;
+}
+
+/// The figures that the model begins with here; communicators replace what they probe.
+rondo::Result<void> print_parameters(std::uint32_t ranks) {
+  auto machine = rondo::discover_topology();
+  if (!machine) return machine.error();
+  const rondo::CostModel cost = rondo::cost_model(*machine, ranks, rondo::known_core_figures(*machine));
+  std::printf("%zu parameters at %u ranks:\n", cost.sources.size(), ranks);
+  for (const std::string& source : cost.sources) std::printf("  %s\n", source.c_str());
+  return {};
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using tool_support::whole_number;
+  Options options;
+  CLI::App app{"Predicted against measured times of every algorithm, and what the choices by prediction lose."};
+  app.add_option("--ranks", options.ranks, "numbers of ranks, each a process")->delimiter(',')->check(whole_number(2, 64))->capture_default_str();
+  app.add_option("--ops", options.ops, "collectives")->delimiter(',')->capture_default_str();
+  app.add_option("--sizes", options.sizes, "bytes of the larger buffer")->delimiter(',')->capture_default_str();
+  app.add_option("--rounds", options.rounds, "rounds; medians are taken over them")->check(whole_number(1, 1000))->capture_default_str();
+  app.add_option("--batch-ms", options.settings.batch_ms, "time of one of the five batches a round")
+      ->check(tool_support::decimal_number(0.01, 1000))
+      ->capture_default_str();
+  app.add_flag("--in-place", options.settings.in_place, "calls in place");
+  app.add_flag("--symmetric", options.settings.symmetric, "buffers that peers map");
+  app.add_flag("--quiet", options.quiet, "summaries alone");
+  app.add_option("--json", options.json, "write all to this file");
+  int status = 0;
+  if (!tool_support::parse(app, argc, argv, "bench_predict", status)) return status;
+  const auto cases = cases_of(options);
+  if (!cases) return fail(cases.error(), 2);
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  for (const std::uint32_t ranks : options.ranks) {
+    options.settings.ranks = ranks;
+    std::vector<Round> rounds;
+    for (std::uint32_t k = 0; k < options.rounds; ++k) {
+      auto round = run_round(options.settings, *cases);
+      if (!round) return fail(round.error());
+      rounds.push_back(std::move(*round));
+    }
+    const auto lines = lines_of(*cases, rounds);
+    const Summary summary = summarise(lines);
+    if (!options.quiet) print(options.settings, lines);
+    if (auto printed = print_parameters(ranks); !printed) return fail(printed.error());
+    print(options.settings, summary);
+    all.push_back(to_json(options.settings, lines, summary));
+  }
+  if (options.json.empty()) return 0;
+  std::ofstream file(options.json);
+  file << all.dump(1) << '\n';
+  if (!file.flush()) return fail({rondo::Errc::io, "cannot write " + options.json});
+  return 0;
+}

@@ -1,0 +1,107 @@
+#include "report.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "rondo/planner.hpp"
+
+namespace predict {
+namespace {
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+bool same(const Case& a, const Case& b) { return a.collective == b.collective && a.bytes == b.bytes; }
+
+/// The fastest time of a line's case.
+double fastest_ns(const std::vector<Line>& lines, const Case& what) {
+  double fastest = 0;
+  for (const Line& line : lines)
+    if (same(line.what, what) && (fastest == 0 || line.measured_ns < fastest)) fastest = line.measured_ns;
+  return fastest;
+}
+
+const char* how(const Settings& settings) {
+  if (settings.symmetric) return settings.in_place ? "symmetric, in place" : "symmetric";
+  return settings.in_place ? "in place" : "out of place";
+}
+
+}  // namespace
+
+std::vector<Line> lines_of(const std::vector<Case>& cases, const std::vector<Round>& rounds) {
+  const auto names = rondo::algorithm_names();
+  std::vector<Line> lines;
+  for (std::size_t k = 0; k < cases.size(); ++k)
+    for (std::size_t algorithm = 0; algorithm < names.size(); ++algorithm) {
+      std::vector<double> predicted, measured;
+      for (const Round& round : rounds) {
+        const Cell& cell = round[k][algorithm];
+        if (cell.predicted_ns == 0 || cell.measured_ns == 0) continue;
+        predicted.push_back(cell.predicted_ns);
+        measured.push_back(cell.measured_ns);
+      }
+      if (predicted.empty()) continue;
+      lines.push_back({cases[k], std::string(names[algorithm]), median(predicted), median(measured), rounds.back()[k][algorithm].chosen});
+    }
+  return lines;
+}
+
+Summary summarise(const std::vector<Line>& lines) {
+  Summary summary;
+  double error = 0, regret = 0;
+  for (const Line& line : lines) {
+    const double off = std::fabs(std::log(line.ratio()));
+    error += off;
+    summary.largest = std::max(summary.largest, std::exp(off) - 1);
+    if (!line.chosen) continue;
+    const double lost = line.measured_ns / fastest_ns(lines, line.what);
+    regret += std::log(lost);
+    summary.worst_regret = std::max(summary.worst_regret, lost);
+    summary.above += lost > most_regret ? 1 : 0;
+    ++summary.choices;
+  }
+  summary.lines = lines.size();
+  summary.error = lines.empty() ? 0 : std::exp(error / static_cast<double>(lines.size())) - 1;
+  summary.regret = summary.choices == 0 ? 0 : std::exp(regret / static_cast<double>(summary.choices));
+  return summary;
+}
+
+void print(const Settings& settings, const std::vector<Line>& lines) {
+  std::printf("%u ranks, %s\n%-15s %10s %-20s %12s %12s %7s %7s\n", settings.ranks, how(settings), "", "bytes", "algorithm (* chosen)", "predicted us",
+              "measured us", "ratio", "to best");
+  for (std::size_t k = 0; k < lines.size(); ++k) {
+    const Line& line = lines[k];
+    const bool first = k == 0 || !same(lines[k - 1].what, line.what);
+    std::printf("%-15s %10s %-20s %12.3f %12.3f %7.2f %7.2f\n", first ? std::string(to_string(line.what.collective)).c_str() : "",
+                first ? std::to_string(line.what.bytes).c_str() : "", (line.algorithm + (line.chosen ? " *" : "")).c_str(), line.predicted_ns / 1e3,
+                line.measured_ns / 1e3, line.ratio(), line.measured_ns / fastest_ns(lines, line.what));
+  }
+}
+
+void print(const Settings& settings, const Summary& summary) {
+  std::printf("%u ranks, %s: %zu predictions, geometric mean error %.1f %%, largest %.0f %%; ", settings.ranks, how(settings), summary.lines,
+              100 * summary.error, 100 * summary.largest);
+  std::printf("%zu choices, geometric mean regret %.3f, worst %.2f, %zu above %.1f\n", summary.choices, summary.regret, summary.worst_regret, summary.above,
+              most_regret);
+}
+
+nlohmann::ordered_json to_json(const Settings& settings, const std::vector<Line>& lines, const Summary& summary) {
+  nlohmann::ordered_json all{{"ranks", settings.ranks},
+                             {"buffers", how(settings)},
+                             {"error", summary.error},
+                             {"largest_error", summary.largest},
+                             {"regret", summary.regret},
+                             {"worst_regret", summary.worst_regret},
+                             {"choices", summary.choices},
+                             {"choices_above_1.1", summary.above}};
+  for (const Line& line : lines)
+    all["lines"].push_back({{"op", to_string(line.what.collective)}, {"bytes", line.what.bytes}, {"algorithm", line.algorithm}, {"chosen", line.chosen},
+                            {"predicted_ns", line.predicted_ns}, {"measured_ns", line.measured_ns}});
+  return all;
+}
+
+}  // namespace predict

@@ -1,0 +1,40 @@
+// From rounds to what is printed: predicted against measured, and what the choices lost.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "trial.hpp"
+
+namespace predict {
+
+/// Medians over the rounds.
+struct Line {
+  Case what;
+  std::string algorithm;
+  double predicted_ns = 0;
+  double measured_ns = 0;
+  bool chosen = false;  ///< in the last round
+  double ratio() const { return predicted_ns / measured_ns; }
+};
+
+struct Summary {
+  std::size_t lines = 0;
+  double error = 0;         ///< geometric mean of max(predicted / measured, measured / predicted), less 1
+  double largest = 0;       ///< the largest of these, less 1
+  std::size_t choices = 0;
+  double regret = 0;        ///< geometric mean of the chosen plan's time to the fastest one's
+  double worst_regret = 0;
+  std::size_t above = 0;    ///< choices that lost more than most_regret
+};
+inline constexpr double most_regret = 1.1;
+
+/// What was measured, case by case, algorithms in their order.
+std::vector<Line> lines_of(const std::vector<Case>& cases, const std::vector<Round>& rounds);
+Summary summarise(const std::vector<Line>& lines);
+
+void print(const Settings& settings, const std::vector<Line>& lines);
+void print(const Settings& settings, const Summary& summary);
+nlohmann::ordered_json to_json(const Settings& settings, const std::vector<Line>& lines, const Summary& summary);
+
+}  // namespace predict

@@ -1,0 +1,258 @@
+#include "trial.hpp"
+
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <memory>
+
+#include "rondo/communicator.hpp"
+#include "rondo/planner.hpp"
+#include "support/cores.hpp"
+
+namespace predict {
+namespace {
+
+using namespace rondo;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::uint32_t batches = 5;
+constexpr std::uint32_t most_iterations = 20'000;
+constexpr std::uint64_t apart = 64u << 10;  ///< between buffers, so that none shares a page with another
+
+/// What ranks hand to the parent: zeroed, each number written by one rank, read once all have ended.
+class Board {
+ public:
+  Board(std::uint32_t ranks, std::size_t cases, std::size_t algorithms)
+      : cases_(cases), algorithms_(algorithms), bytes_((ranks * batches + 2) * cases * algorithms * sizeof(double)) {
+    void* memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory != MAP_FAILED) numbers_ = static_cast<double*>(memory);
+  }
+  ~Board() {
+    if (numbers_ != nullptr) munmap(numbers_, bytes_);
+  }
+  Board(const Board&) = delete;
+  Board& operator=(const Board&) = delete;
+
+  bool there() const { return numbers_ != nullptr; }
+  double& predicted(std::size_t of_case, std::size_t algorithm) { return number(0, of_case, algorithm); }
+  double& chosen(std::size_t of_case, std::size_t algorithm) { return number(1, of_case, algorithm); }
+  double& time(std::uint32_t rank, std::uint32_t batch, std::size_t of_case, std::size_t algorithm) {
+    return number(2 + rank * batches + batch, of_case, algorithm);
+  }
+
+ private:
+  double& number(std::size_t plane, std::size_t of_case, std::size_t algorithm) { return numbers_[(plane * cases_ + of_case) * algorithms_ + algorithm]; }
+
+  std::size_t cases_, algorithms_, bytes_;
+  double* numbers_ = nullptr;
+};
+
+/// One rank's buffers, touched, for the largest case.
+class Buffers {
+ public:
+  Buffers(Communicator& communicator, const Settings& settings, std::uint64_t bytes) : in_place_(settings.in_place) {
+    const std::uint64_t all = (bytes + apart) * (in_place_ ? 1 : 2);
+    if (settings.symmetric) {
+      if (auto taken = communicator.allocate(all)) memory_ = std::move(*taken);
+    } else {
+      memory_.reset(std::malloc(all), std::free);
+    }
+    if (memory_) std::memset(memory_.get(), 0, all);
+    second_ = in_place_ ? 0 : bytes + apart;
+  }
+  bool there() const { return memory_ != nullptr; }
+
+  void bind(Call& call, std::uint32_t rank) const {
+    char* first = static_cast<char*>(memory_.get());
+    const std::uint64_t own = rank * call.count * size_of(call.type);
+    call.input = first + (in_place_ && input_is_block(call.collective) ? own : 0);
+    call.output = first + second_ + (in_place_ && output_is_block(call.collective) ? own : 0);
+  }
+
+ private:
+  bool in_place_;
+  std::shared_ptr<void> memory_;
+  std::uint64_t second_ = 0;
+};
+
+Call call_of(const Case& what, std::uint32_t ranks) {
+  const BlockCounts blocks = block_counts(what.collective, ranks);
+  Call call;
+  call.collective = what.collective;
+  call.count = what.bytes / size_of(call.type) / std::max(1u, std::max(blocks.input, blocks.output));
+  return call;
+}
+
+/// Calls of one case in turns of `iterations`. Roots rotate, as nobody broadcasts from one rank for ever.
+class Timer {
+ public:
+  Timer(Communicator& communicator, Call call) : communicator_(communicator), call_(call) {}
+
+  Result<double> time(std::uint32_t iterations) {
+    if (auto met = communicator_.barrier(); !met) return met.error();
+    const auto begin = Clock::now();
+    for (std::uint32_t i = 0; i < iterations; ++i) {
+      if (is_rooted(call_.collective)) call_.root = call_.root + 1 == communicator_.size() ? 0 : call_.root + 1;
+      if (auto done = communicator_.run(call_); !done) return done.error();
+    }
+    return std::chrono::duration<double, std::nano>(Clock::now() - begin).count() / iterations;
+  }
+
+  /// So many that a batch lasts long enough, the same on all ranks.
+  Result<std::uint32_t> iterations(double batch_ms) {
+    if (auto warm = time(4); !warm) return warm.error();
+    auto once = time(4);
+    if (!once) return once.error();
+    double slowest = *once;
+    if (auto shared = communicator_.all_reduce(&slowest, &slowest, 1, DataType::f64, ReduceOp::max); !shared) return shared.error();
+    return static_cast<std::uint32_t>(std::clamp(batch_ms * 1e6 / std::max(slowest, 10.0), 4.0, double{most_iterations}));
+  }
+
+ private:
+  Communicator& communicator_;
+  Call call_;
+};
+
+Result<Communicator> join(const Settings& settings, std::uint32_t rank, const std::string& job, std::string_view algorithm) {
+  if (settings.ranks <= bench_support::usable_cores()) (void)bench_support::pin_to_core(rank);  // refused: it runs where the system puts it
+  CommunicatorOptions options;
+  options.algorithm = algorithm;
+  options.timeout = std::chrono::seconds(60);
+  options.bootstrap_timeout = std::chrono::seconds(60);
+  return Communicator::local(rank, settings.ranks, job, options);
+}
+
+/// What a rank does with its communicator.
+using Work = std::function<Result<void>(Communicator&)>;
+
+/// All ranks of one communicator, from their start to their end.
+Result<void> run_fleet(const Settings& settings, std::string_view algorithm, const Work& work) {
+  static std::uint32_t fleets = 0;
+  const std::string job = "bench_predict/" + std::to_string(getpid()) + "/" + std::to_string(fleets++);
+  std::fflush(nullptr);
+  std::vector<pid_t> children;
+  for (std::uint32_t rank = 0; rank < settings.ranks; ++rank) {
+    const pid_t child = fork();
+    if (child == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      auto communicator = join(settings, rank, job, algorithm);
+      const Result<void> done = communicator ? work(*communicator) : Result<void>(communicator.error());
+      if (!done) std::fprintf(stderr, "bench_predict: rank %u: %s\n", rank, to_string(done.error()).c_str());
+      std::fflush(nullptr);
+      _exit(done ? 0 : 1);
+    }
+    if (child > 0) children.push_back(child);
+  }
+  const bool complete = children.size() == settings.ranks;
+  bool well = complete;
+  if (!complete)
+    for (const pid_t child : children) kill(child, SIGKILL);
+  for (const pid_t child : children) {
+    int status = 0;
+    well &= waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  }
+  if (!complete) return Error{Errc::out_of_resources, "cannot start " + std::to_string(settings.ranks) + " processes (limit: ulimit -u)"};
+  if (!well) return Error{Errc::peer_failed, "a rank failed" + (algorithm.empty() ? std::string() : " that ran " + std::string(algorithm))};
+  return {};
+}
+
+Result<Buffers> make_buffers(const Settings& settings, const std::vector<Case>& cases, Communicator& communicator) {
+  std::uint64_t most = 0;
+  for (const Case& what : cases) most = std::max(most, what.bytes);
+  Buffers buffers(communicator, settings, most);
+  if (!buffers.there()) return Error{Errc::out_of_resources, "no memory for buffers of " + std::to_string(most) + " bytes; take smaller --sizes"};
+  return buffers;
+}
+
+/// What a communicator that nothing is forced on plans, and what it thinks of the others.
+Result<void> predict_all(const Settings& settings, const std::vector<Case>& cases, Communicator& communicator, Board& board) {
+  auto buffers = make_buffers(settings, cases, communicator);
+  if (!buffers) return buffers.error();
+  const auto names = algorithm_names();
+  for (std::size_t k = 0; k < cases.size(); ++k) {
+    Call call = call_of(cases[k], settings.ranks);
+    buffers->bind(call, communicator.rank());
+    auto plan = communicator.plan_for(call);
+    if (!plan) return plan.error();
+    if (communicator.rank() != 0) continue;
+    for (const Candidate& candidate : plan->considered) {
+      const auto algorithm = static_cast<std::size_t>(std::find(names.begin(), names.end(), candidate.algorithm) - names.begin());
+      board.predicted(k, algorithm) = candidate.predicted_ns;
+      board.chosen(k, algorithm) = candidate.algorithm == plan->header.algorithm ? 1 : 0;
+    }
+  }
+  return communicator.barrier();
+}
+
+/// One rank: all cases by one algorithm, as far as it serves.
+Result<void> measure(const Settings& settings, const std::vector<Case>& cases, Communicator& communicator, std::string_view name, std::size_t algorithm,
+                     Board& board) {
+  auto buffers = make_buffers(settings, cases, communicator);
+  if (!buffers) return buffers.error();
+  for (std::size_t k = 0; k < cases.size(); ++k) {
+    if (board.predicted(k, algorithm) == 0) continue;
+    Call call = call_of(cases[k], settings.ranks);
+    buffers->bind(call, communicator.rank());
+    auto plan = communicator.plan_for(call);
+    if (!plan) return plan.error();
+    const PlanHeader& header = plan->header;
+    if (communicator.rank() == 0) board.predicted(k, algorithm) = plan->predicted_ns;  // the cores may have moved since the choice
+    if (header.algorithm != name || !(settings.in_place ? header.in_place : header.out_of_place)) continue;
+    Timer timer(communicator, call);
+    auto iterations = timer.iterations(settings.batch_ms);
+    if (!iterations) return iterations.error();
+    for (std::uint32_t batch = 0; batch < batches; ++batch) {
+      auto ns = timer.time(*iterations);
+      if (!ns) return ns.error();
+      board.time(communicator.rank(), batch, k, algorithm) = *ns;
+    }
+  }
+  return communicator.barrier();
+}
+
+double best_batch(Board& board, std::uint32_t ranks, std::size_t of_case, std::size_t algorithm) {
+  double best = 0;
+  for (std::uint32_t batch = 0; batch < batches; ++batch) {
+    double slowest = 0;
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) slowest = std::max(slowest, board.time(rank, batch, of_case, algorithm));
+    best = batch == 0 ? slowest : std::min(best, slowest);
+  }
+  return best;
+}
+
+}  // namespace
+
+Result<Round> run_round(const Settings& settings, const std::vector<Case>& cases) {
+  const auto names = algorithm_names();
+  Board board(settings.ranks, cases.size(), names.size());
+  if (!board.there()) return Error{Errc::out_of_resources, "no memory for the results"};
+  auto predicted = run_fleet(settings, "", [&](Communicator& communicator) { return predict_all(settings, cases, communicator, board); });
+  if (!predicted) return predicted.error();
+  for (std::size_t algorithm = 0; algorithm < names.size(); ++algorithm) {
+    bool serves = false;
+    for (std::size_t k = 0; k < cases.size(); ++k) serves |= board.predicted(k, algorithm) != 0;
+    if (!serves) continue;
+    auto measured = run_fleet(settings, names[algorithm], [&](Communicator& communicator) {
+      return measure(settings, cases, communicator, names[algorithm], algorithm, board);
+    });
+    if (!measured) return measured.error();
+  }
+  Round round;
+  for (std::size_t k = 0; k < cases.size(); ++k) {
+    auto& row = round.emplace_back();
+    for (std::size_t algorithm = 0; algorithm < names.size(); ++algorithm)
+      row.push_back({board.predicted(k, algorithm), best_batch(board, settings.ranks, k, algorithm), board.chosen(k, algorithm) != 0});
+  }
+  return round;
+}
+
+}  // namespace predict
