@@ -47,24 +47,45 @@ struct Level {
   double crossing_ns_per_byte = 0;  ///< of the link that leads out of a group, which its ranks share; 0: unknown
 };
 
+/// What one core does, and how many cache lines it keeps under way: the figures of the cost model that no topology tells. Those of a kind of
+/// processor, or measured by `rondo calibrate`. Units: ns, ns per byte, and lines.
+struct CoreFigures {
+  double copy_ns_per_byte = 0;    ///< copying within its own caches
+  double reduce_ns_per_byte = 0;  ///< adding one more source
+  double fetch_ns_per_byte = 0;   ///< reading what a core has just written that is no distance away
+  double shared_ns_per_byte = 0;  ///< more for a byte of the caller's buffers that its own caches don't hold
+  double memory_ns_per_byte = 0;  ///< more again for one that no cache holds, while all cores move such bytes
+  double pull_lines = 0;          ///< under way at once while it reads what another core has just written
+  double publish_lines = 0;       ///< while it writes whole lines that another core has just read
+  double share_lines = 0;         ///< while a reduction stores such lines; 0: it stores elsewhere, and copies
+  double step_ns = 0;             ///< the executor's cost of a step
+  double call_ns = 0;             ///< of a call's beginning and end
+  double switch_ns = 0;           ///< where ranks share processors: until a waiter that yielded runs again, for each rank on its own
+  std::string source;             ///< where they come from
+};
+
+/// Those that are assumed for the processors of a machine, by what its topology says they are.
+CoreFigures core_figures(const Topology& topology);
+
 /// The figures of the cost model, with their provenance. Units: ns, and ns per byte. docs/design/0003-cost-model.md.
 struct CostModel {
+  CoreFigures core;             ///< what doesn't depend on where the ranks are
   double latency_ns = 0;        ///< a flag written by one rank until another sees it
   double line_ns = 0;           ///< an inlined cache line more
-  double copy_ns_per_byte = 0;  ///< a core copies from or to memory near it
   double pull_ns_per_byte = 0;  ///< a core reads what another core has just written
-  double reduce_ns_per_byte = 0;///< adding one more source
-  double step_ns = 0;           ///< the executor's own cost of a step
+  double publish_ns_per_byte = 0;  ///< it copies to where another core has just read
+  double share_ns_per_byte = 0;    ///< more for a reduction that stores there
   double cores_per_rank = 1;    ///< ≤ 1: how much of a processor each rank gets
-  double switch_ns = 0;         ///< where ranks share processors: until a waiter that yielded runs again, for each rank on its own
   std::uint64_t own_cache_bytes = 0;  ///< of a core: what it has read stays there, and has to be taken from it again to be overwritten
-  std::uint64_t cache_bytes = 0;///< a message beyond this streams from memory
-  double memory_ns_per_byte = 0;///< extra cost of a byte beyond it
+  std::uint64_t cache_bytes = 0;///< a rank's part of the largest cache: what outgrows it streams from memory
+  double link_ns_per_byte = 0;  ///< what the narrowest link between ranks lets through, where that was read or measured; pull is no less
   std::vector<Level> levels;    ///< smaller groups first; the figures above are those of ranks that share no group
   std::vector<std::string> sources;  ///< where each figure comes from
 };
-/// The figures for `ranks` ranks on this machine.
+/// The figures for `ranks` ranks on this machine, with those of its kind of processor.
 CostModel cost_model(const Topology& topology, std::uint32_t ranks);
+/// The same with figures that are known better.
+CostModel cost_model(const Topology& topology, std::uint32_t ranks, const CoreFigures& core);
 
 /// Puts `latency_ns`, which comes from `source`, and what follows from it in the place of the figures that were there.
 void set_latency(CostModel& cost, double latency_ns, const std::string& source);

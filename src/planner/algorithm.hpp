@@ -70,6 +70,9 @@ inline constexpr std::string_view other_collective = "it has no form for this co
 /// Ranks in an order in which neighbours are near one another: by host, then by place in the machine. Empty: by number.
 std::vector<std::uint32_t> rank_order(const Topology& topology, std::uint32_t ranks);
 
+/// What a byte costs that another core at this distance has just written.
+double pull_at(const CoreFigures& core, double latency_ns);
+
 /// Fills in cost.levels and their sources: every way in which the machine parts the ranks into equal groups.
 void find_levels(const Topology& topology, std::uint32_t ranks, CostModel& cost);
 

@@ -284,9 +284,9 @@ struct Way {
 /// Leaders of the outermost level, who read over the longest way and have the most readers, are the bottleneck, or the root is.
 Cost predict_broadcast(const Terms& terms, const Shape& shape) {
   const Way way(terms, shape);
-  double busiest = terms.copy(2 * terms.block), all = busiest, fill = 0;
+  double busiest = terms.copy(terms.block) + terms.publish(terms.block), all = busiest, fill = 0;
   for_each_level(terms.cost, shape, terms.ranks, [&](double inner, double outer) {
-    const double own = terms.pull_from_one(1, inner, outer) + (inner > 1 ? terms.copy(1) : 0);
+    const double own = terms.pull_from_one(1, inner, outer) + (inner > 1 ? terms.publish(1) : 0);
     busiest = std::max(busiest, own * terms.block);
     fill += own * terms.piece;
     all += (terms.ranks / inner - terms.ranks / outer) * own * terms.block;
@@ -315,12 +315,12 @@ Cost predict(const Request& request, const CostModel& cost, const PlanLimits& li
   const double inmost = (smallest_group(cost, shape.levels) - 1) * terms.ranks / smallest_group(cost, shape.levels) * terms.chunk;
   double work = 0, moved = 0, ways = 0;
   if (reduces) {
-    work += moving + terms.add(pulled) + terms.copy(inmost + stored);
+    work += moving + terms.add(pulled) + terms.publish(inmost) + terms.copy(stored);
     moved += inmost + pulled;
     ++ways;
   }
   if (gathers) {
-    work += moving + terms.copy(pulled - inmost) + (reduces ? 0 : terms.copy(2 * terms.chunk));
+    work += moving + terms.publish(pulled - inmost) + (reduces ? 0 : terms.publish(terms.chunk) + terms.copy(terms.chunk));
     moved += pulled;
     ++ways;
   }

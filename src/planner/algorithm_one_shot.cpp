@@ -210,16 +210,19 @@ Traffic traffic(const Request& request) {
 double moving_ns(const Request& request, const Terms& terms) {
   const Traffic blocks = traffic(request);
   const double fetched = blocks.fetched * terms.block;
-  const double out = terms.copy((blocks.published + blocks.kept) * terms.block);
+  const double out = terms.publish(blocks.published * terms.block) + terms.copy(blocks.kept * terms.block);
   double pulled = terms.pull_from_all(fetched);
   if (to_one(request.collective)) pulled = terms.pull(fetched);
   if (from_one(request.collective)) pulled = terms.pull_from_one(fetched, 1, terms.ranks);
   const double in = pulled + (is_reduction(request.collective) ? terms.add(fetched) : 0);
   const double others = terms.ranks - 1;
   // Both sides of a rooted collective work at the same time, the fetching one a piece behind.
-  if (to_one(request.collective)) return terms.lopsided(in + terms.copy(blocks.kept * terms.block + terms.piece), others * out + in);
-  if (from_one(request.collective))
-    return terms.lopsided(std::max(in, out) + terms.copy(terms.piece), out + others * in);
+  const double first = terms.publish(terms.piece);  // meanwhile the root copies what is its own
+  if (to_one(request.collective)) {
+    const double kept = blocks.kept * terms.copy(terms.block - terms.piece);
+    return terms.lopsided(in + kept + std::max(first, blocks.kept * terms.copy(terms.piece)), others * out + in);
+  }
+  if (from_one(request.collective)) return terms.lopsided(first + std::max(in, out - first), out + others * in);
   return out + in;
 }
 

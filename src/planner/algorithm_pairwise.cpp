@@ -157,11 +157,14 @@ Cost predict(const Request& request, const CostModel& cost, const PlanLimits& li
   const double steps = (6 * others + 1) * terms.pieces;
   const double first_lines = 2 * (terms.lines_of_all() - cost.line_ns);  // a flag and data of each peer; one of each is the message itself
   if (is_rooted(request.collective)) {
-    const double busiest = std::max(terms.copy(far), terms.pull(far)) + own + terms.copy(terms.piece);
-    const double all = terms.copy(far) + terms.pull(far) + own;
+    const double first = terms.publish(terms.piece);  // meanwhile the root of a gather copies what is its own
+    const double gathered = terms.pull(far) + std::max(first, terms.copy(terms.piece)) + terms.copy(terms.block - terms.piece);
+    const double scattered = first + std::max(terms.pull(terms.block), terms.publish(far) - first + own);
+    const double busiest = request.collective == Collective::gather ? gathered : scattered;
+    const double all = terms.publish(far) + terms.pull(far) + own;
     return {terms.piped_ns(1), terms.work_ns(terms.lopsided(busiest, all) + first_lines, steps), 1, far + terms.block};
   }
-  const double moving = terms.copy(far) + terms.pull_from_all(far) + own + first_lines;
+  const double moving = terms.publish(far) + terms.pull_from_all(far) + own + first_lines;
   const double rounds = shape.neutral ? 1 : others;
   const double waits = shape.neutral ? terms.piped_ns(1) : rounds * terms.pieces * terms.message_ns();
   return {waits, terms.work_ns(moving, steps), rounds, 2 * far + terms.block};

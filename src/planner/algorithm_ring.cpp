@@ -145,8 +145,8 @@ std::uint32_t messages(const Request& request) {
 /// chain.
 std::uint32_t chain_piece(const Request& request, const CostModel& cost) {
   if (request.ranks == 2) return piece_bytes;
-  const double per_byte = cost.pull_ns_per_byte + cost.copy_ns_per_byte;
-  const double turn = timely_signal * cost.latency_ns + 5 * cost.step_ns;
+  const double per_byte = cost.pull_ns_per_byte + cost.publish_ns_per_byte;
+  const double turn = timely_signal * cost.latency_ns + 5 * cost.core.step_ns;
   const double best = std::sqrt(static_cast<double>(block_bytes(request)) * turn / (per_byte * (request.ranks - 2)));
   return static_cast<std::uint32_t>(std::clamp(best, 4096.0, static_cast<double>(piece_bytes))) / 4096 * 4096;
 }
@@ -166,13 +166,16 @@ Shape shape(const Request& request, const CostModel& cost, const PlanLimits&) {
 
 Cost predict_chain(const Terms& terms, bool reduces) {
   const double turns = terms.ranks - 2 + terms.pieces;
-  const double piece = reduces ? terms.pull_and_add(terms.piece) + terms.share(terms.piece)
-                               : terms.pull(terms.piece) + terms.copy(terms.piece);
+  const double taken = reduces ? terms.pull_and_add(terms.piece) : terms.pull(terms.piece);
+  const double passed_on = reduces ? terms.share(terms.piece) : terms.publish(terms.piece);
+  const double given = terms.publish(terms.piece) + (reduces ? 0 : terms.copy(terms.piece));
+  // Where nobody is in the middle, both ends work at the same time.
+  const double piece = terms.ranks > 2 ? taken + passed_on : terms.lopsided(std::max(taken, given), taken + given);
   const double hops = terms.ranks - 1;
   const double waits =
-      terms.crowded() ? turns * terms.signal_ns() : hops * terms.message_ns() + (terms.pieces - 1) * terms.timely_ns();
+      terms.crowded() ? turns * terms.passed_on_ns() : hops * terms.message_ns() + (terms.pieces - 1) * terms.timely_ns();
   // Of a turn's work the first pieces' is filling the chain: no processor is busy with anything else meanwhile.
-  const double fill = terms.crowded() ? 0 : (hops - 1) * piece;
+  const double fill = terms.crowded() ? 0 : given + (hops - 1) * piece;
   return {waits, terms.work_ns(piece * terms.pieces + fill, 6 * turns), hops, 2 * terms.block};
 }
 
@@ -186,9 +189,9 @@ Cost predict(const Request& request, const CostModel& cost, const PlanLimits& li
   const double rounds = reduces && gathers ? 2 * hops : hops;
   double moving = 0;
   const double shared = gathers ? half : half - terms.chunk;  // the last sum of a reduce-scatter stays here
-  if (reduces) moving += terms.copy(terms.chunk) + terms.pull_and_add(half) + terms.share(shared);
-  if (gathers) moving += terms.copy(half) + terms.pull(half);
-  if (!reduces) moving += terms.copy(terms.chunk);  // its own block
+  if (reduces) moving += terms.publish(terms.chunk) + terms.pull_and_add(half) + terms.share(shared);
+  if (gathers) moving += terms.pull(half) + terms.publish(half - terms.chunk);
+  if (!reduces) moving += terms.publish(terms.chunk) + terms.copy(terms.chunk);  // its own block
   const double steps = (2 + 4 * rounds) * terms.pieces;
   return {terms.message_ns() * rounds * terms.pieces, terms.work_ns(moving, steps), rounds, 2 * (rounds / hops) * half};
 }

@@ -83,16 +83,23 @@ double hops(const Request& request) {
   return request.collective == Collective::all_reduce ? 2 * height(request) : height(request);
 }
 
-/// What one piece of each half costs a rank that is a leaf of one tree and inside the other.
+/// What one piece of each half costs a rank that is a leaf of one tree and inside the other. Of two ranks nobody is inside: each is the root of a
+/// tree, or one of both.
 double turn_ns(const Request& request, const Terms& terms, double piece) {
-  const double up = 2 * terms.pull_and_add(piece) + terms.share(piece) + terms.copy(piece);
-  const double down = 2 * terms.pull(piece) + 2 * terms.copy(piece);
+  double up = 2 * terms.pull_and_add(piece) + terms.share(piece) + terms.publish(piece);
+  double down = 2 * (terms.pull(piece) + terms.publish(piece));
+  if (terms.ranks == 2 && request.collective == Collective::all_reduce) {
+    up = terms.pull_and_add(piece) + terms.publish(piece);
+    down = terms.pull(piece) + terms.publish(piece);
+  } else if (terms.ranks == 2) {
+    const double given = terms.publish(piece), kept = terms.copy(piece);
+    up = 2 * terms.lopsided(terms.pull_and_add(piece), terms.pull_and_add(piece) + given);
+    down = 2 * terms.lopsided(std::max(terms.pull(piece), given + kept), terms.pull(piece) + given + kept);
+  }
   return (request.collective == Collective::broadcast ? 0 : up) + (request.collective == Collective::reduce ? 0 : down);
 }
 
-double turn_steps(const Request& request) {
-  return request.collective == Collective::all_reduce ? 20 : 10;
-}
+constexpr double turn_steps = 28;  // with what going from lane to lane takes
 
 /// A tree of h hops and k pieces takes h − 1 + k turns; the best piece balances a turn's fixed cost with filling the
 /// tree.
@@ -101,7 +108,7 @@ Shape shape(const Request& request, const CostModel& cost, const PlanLimits& lim
   if (request.collective != Collective::all_reduce) shape.lowered_chunks = 2;
   const Terms terms(request, cost, limits, shape);
   const double per_byte = turn_ns(request, terms, 1);
-  const double fixed = timely_signal * cost.latency_ns + turn_steps(request) * cost.step_ns;
+  const double fixed = timely_signal * cost.latency_ns + turn_steps * cost.core.step_ns;
   const double best = std::sqrt(terms.chunk * fixed / (per_byte * std::max(1.0, hops(request) - 1)));
   shape.piece_bytes = static_cast<std::uint32_t>(std::clamp<double>(best, least_piece, largest_piece)) / 4096 * 4096;
   return shape;
@@ -112,13 +119,13 @@ Cost predict(const Request& request, const CostModel& cost, const PlanLimits& li
   const double rounds = hops(request);
   const double turn = turn_ns(request, terms, terms.piece);
   const double turns = rounds - 1 + terms.pieces;
-  const double waits = terms.crowded() ? turns * terms.signal_ns()
+  const double waits = terms.crowded() ? turns * (request.collective == Collective::all_reduce ? terms.signal_ns() : terms.passed_on_ns())
                                        : rounds * terms.message_ns() + (terms.pieces - 1) * terms.timely_ns();
   // While the tree fills, the hops ahead of a rank move its first piece one after another, one way and in one tree
   // each.
   const double share = request.collective == Collective::all_reduce ? 4 : 2;
   const double fill = terms.crowded() ? 0 : (rounds - 1) * turn / share;
-  return {waits, terms.work_ns(turn * terms.pieces + fill, turn_steps(request) * turns), rounds,
+  return {waits, terms.work_ns(turn * terms.pieces + fill, turn_steps * turns), rounds,
           turn_ns(request, terms, terms.block) == 0 ? 0 : share * 1.5 * terms.block};
 }
 

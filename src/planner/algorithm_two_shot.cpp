@@ -65,9 +65,8 @@ Cost predict(const Request& request, const CostModel& cost, const PlanLimits& li
   const Terms terms(request, cost, limits, shape);
   const double others = terms.ranks - 1;
   const double parts = others * terms.chunk;
-  const bool all = request.collective == Collective::all_reduce;
   const double moving =
-      terms.copy(parts) + terms.pull_and_add_from_all(parts) + terms.copy(all ? terms.chunk : 0) + terms.pull_from_all(parts);
+      terms.publish(parts) + terms.pull_and_add_from_all(parts) + terms.share(terms.chunk) + terms.pull_from_all(parts);
   const double steps = (5 + 4 * others) * terms.pieces;
   const double first_lines = 4 * (terms.lines_of_all() - cost.line_ns);
   return {terms.piped_ns(2), terms.work_ns(moving + first_lines, steps), 2, 3 * parts};

@@ -9,14 +9,9 @@
 namespace rondo {
 namespace {
 
-// Round figures from the middle of what x86 servers since 2017 do; only their order of magnitude decides between plans.
-constexpr double copy_ns_per_byte = 0.01;    // 100 GB/s inside a core's own caches
-constexpr double reduce_ns_per_byte = 0.01;  // one more stream of vector additions
-constexpr double memory_ns_per_byte = 0.03;  // one core's share of what memory channels give
-constexpr double step_ns = 4;
-constexpr double switch_ns = 1000;  // sched_yield to another rank and back to a waiter
 constexpr std::uint64_t default_cache_bytes = 1u << 20;
-constexpr double lines_in_flight = 16;  // misses that one core keeps open
+constexpr double inlined_lines = 20;  // inlined lines under way at once
+constexpr double line_bytes = 64;
 constexpr std::uint32_t sampled_pairs = 256;
 
 struct WorstPath {
@@ -85,53 +80,68 @@ std::string pair(const WorstPath& path) {
   return "between ranks " + std::to_string(path.rank_a) + " and " + std::to_string(path.rank_b);
 }
 
-constexpr std::size_t latency_sources = 2;  // the first ones, set_latency's: latency_ns and line_ns
+constexpr std::size_t latency_sources = 5;  // the first ones, set_latency's
 
-void name_other_sources(CostModel& cost, const std::string& weakest, bool cache_known, bool own_cache_known) {
+/// What a byte costs while so many cache lines are under way at once.
+double per_byte(double latency_ns, double lines) { return lines > 0 ? latency_ns / (line_bytes * lines) : 0; }
+
+void name_other_sources(CostModel& cost, bool cache_known, bool own_cache_known) {
+  const CoreFigures& core = cost.core;
   const std::string others[] = {
-      figure("pull_ns_per_byte", cost.pull_ns_per_byte, weakest + ", the narrowest link between ranks"),
-      figure("copy_ns_per_byte", cost.copy_ns_per_byte, "assumed, a core's own caches"),
-      figure("reduce_ns_per_byte", cost.reduce_ns_per_byte, "assumed, vector instructions"),
-      figure("step_ns", cost.step_ns, "assumed"),
+      figure("copy_ns_per_byte", core.copy_ns_per_byte, core.source),
+      figure("reduce_ns_per_byte", core.reduce_ns_per_byte, core.source),
+      figure("fetch_ns_per_byte", core.fetch_ns_per_byte, core.source),
+      figure("shared_ns_per_byte", core.shared_ns_per_byte, core.source),
+      figure("memory_ns_per_byte", core.memory_ns_per_byte, core.source),
+      figure("step_ns", core.step_ns, core.source),
+      figure("call_ns", core.call_ns, core.source),
+      figure("switch_ns", core.switch_ns, core.source),
       figure("cores_per_rank", cost.cores_per_rank, "read, processors and quota of the scarcest host"),
-      figure("switch_ns", cost.switch_ns, "assumed, yielding to another rank"),
       figure("own_cache_bytes", static_cast<double>(cost.own_cache_bytes),
              own_cache_known ? "read, the largest cache of rank 0's core alone" : "assumed, no such cache is known"),
       figure("cache_bytes", static_cast<double>(cost.cache_bytes),
-             cache_known ? "read, rank 0's part of its largest cache" : "assumed, no cache is known"),
-      figure("memory_ns_per_byte", cost.memory_ns_per_byte, "assumed, one core's part of the memory's bandwidth")};
+             cache_known ? "read, rank 0's part of its largest cache" : "assumed, no cache is known")};
   cost.sources.insert(cost.sources.end(), std::begin(others), std::end(others));
 }
 
 }  // namespace
 
+double planner::pull_at(const CoreFigures& core, double latency_ns) { return core.fetch_ns_per_byte + per_byte(latency_ns, core.pull_lines); }
+
 void set_latency(CostModel& cost, double latency_ns, const std::string& source) {
+  const CoreFigures& core = cost.core;
   cost.latency_ns = latency_ns;
-  cost.line_ns = latency_ns / lines_in_flight;
+  cost.line_ns = latency_ns / inlined_lines;
+  cost.pull_ns_per_byte = std::max(cost.link_ns_per_byte, planner::pull_at(core, latency_ns));
+  cost.publish_ns_per_byte = core.copy_ns_per_byte + per_byte(latency_ns, core.publish_lines);
+  cost.share_ns_per_byte = core.share_lines > 0 ? per_byte(latency_ns, core.share_lines) : cost.publish_ns_per_byte;
   if (cost.sources.size() < latency_sources) cost.sources.resize(latency_sources);
+  const auto lines = [&](const char* name, double value, double count) {
+    const std::string how = count > 0 ? "latency_ns, " + std::to_string(static_cast<int>(count)) + " lines under way at once: " : "as publish_ns_per_byte: ";
+    return figure(name, value, how + core.source);
+  };
   cost.sources[0] = figure("latency_ns", cost.latency_ns, source);
-  cost.sources[1] = figure("line_ns", cost.line_ns, "derived: sixteen cache lines under way at once");
+  cost.sources[1] = figure("line_ns", cost.line_ns, "latency_ns, 20 lines under way at once: assumed");
+  cost.sources[2] = lines("pull_ns_per_byte", cost.pull_ns_per_byte, core.pull_lines);
+  cost.sources[3] = lines("publish_ns_per_byte", cost.publish_ns_per_byte, core.publish_lines);
+  cost.sources[4] = lines("share_ns_per_byte", cost.share_ns_per_byte, core.share_lines);
 }
 
-CostModel cost_model(const Topology& topology, std::uint32_t ranks) {
-  if (topology.ranks.size() != ranks) return cost_model(with_ranks(topology, ranks), ranks);
+CostModel cost_model(const Topology& topology, std::uint32_t ranks) { return cost_model(topology, ranks, core_figures(topology)); }
+
+CostModel cost_model(const Topology& topology, std::uint32_t ranks, const CoreFigures& core) {
+  if (topology.ranks.size() != ranks) return cost_model(with_ranks(topology, ranks), ranks, core);
   const WorstPath path = worst_path(topology, ranks);
   const std::uint64_t cache = cache_of_rank(topology);
-  const std::string weakest(to_string(path.cost.provenance));
   CostModel cost;
-  set_latency(cost, path.cost.latency_ns, weakest + ", " + pair(path) + ", the farthest");
-  cost.copy_ns_per_byte = copy_ns_per_byte;
-  const double bandwidth = path.cost.bandwidth_bytes_per_s;
-  cost.pull_ns_per_byte = bandwidth > 0 ? std::max(copy_ns_per_byte, 1e9 / bandwidth) : copy_ns_per_byte;
-  cost.reduce_ns_per_byte = reduce_ns_per_byte;
-  cost.step_ns = step_ns;
+  cost.core = core;
+  if (path.cost.provenance != Provenance::assumed && path.cost.bandwidth_bytes_per_s > 0) cost.link_ns_per_byte = 1e9 / path.cost.bandwidth_bytes_per_s;
+  set_latency(cost, path.cost.latency_ns, std::string(to_string(path.cost.provenance)) + ", " + pair(path) + ", the farthest");
   cost.cores_per_rank = cores_per_rank(topology);
-  cost.switch_ns = switch_ns;
   const std::uint64_t own_cache = private_cache_bytes(topology, 0);
   cost.own_cache_bytes = own_cache != 0 ? own_cache : default_cache_bytes;
   cost.cache_bytes = cache != 0 ? cache : default_cache_bytes;
-  cost.memory_ns_per_byte = memory_ns_per_byte;
-  name_other_sources(cost, weakest, cache != 0, own_cache != 0);
+  name_other_sources(cost, cache != 0, own_cache != 0);
   planner::find_levels(topology, ranks, cost);
   return cost;
 }

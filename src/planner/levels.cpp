@@ -107,8 +107,9 @@ void find_levels(const Topology& topology, std::uint32_t ranks, CostModel& cost)
       continue;
     }
     const PathCost inside = farthest_inside(topology, order, groups.size);
-    Level level{sort.name, groups.size, by_number, inside.latency_ns, cost.copy_ns_per_byte, crossing};
-    if (std::isfinite(inside.bandwidth_bytes_per_s)) level.pull_ns_per_byte = std::max(cost.copy_ns_per_byte, 1e9 / inside.bandwidth_bytes_per_s);
+    Level level{sort.name, groups.size, by_number, inside.latency_ns, pull_at(cost.core, inside.latency_ns), crossing};
+    if (inside.provenance != Provenance::assumed && std::isfinite(inside.bandwidth_bytes_per_s))
+      level.pull_ns_per_byte = std::max(level.pull_ns_per_byte, 1e9 / inside.bandwidth_bytes_per_s);
     cost.sources.push_back(source_of(level, inside.provenance));
     cost.levels.push_back(std::move(level));
   }

@@ -68,6 +68,9 @@ Offer offer(const Algorithm& algorithm, const CostModel& cost, const PlanLimits&
 
 constexpr std::size_t most_algorithms = 16;
 
+/// Predictions aren't so good that less than this decides: the earlier algorithm of the table is taken then, which is the simpler one.
+constexpr double worth_it = 1.03;
+
 /// All algorithms' offers, in the table's order.
 struct Offers {
   std::array<Offer, most_algorithms> all;
@@ -77,12 +80,15 @@ struct Offers {
 
 Offers collect(const CostModel& cost, const PlanLimits& limits, const Request& request) {
   Offers offers;
+  const Offer* cheapest = nullptr;
   for (const Algorithm* algorithm : algorithms()) {
     Offer& made = offers.all[offers.count++];
     made = offer(*algorithm, cost, limits, request);
     if (!made.objection.empty()) continue;
-    if (offers.chosen == nullptr || made.cost.total_ns() < offers.chosen->cost.total_ns()) offers.chosen = &made;
+    if (cheapest == nullptr || made.cost.total_ns() < cheapest->cost.total_ns()) cheapest = &made;
   }
+  for (std::size_t k = 0; k < offers.count && cheapest != nullptr && offers.chosen == nullptr; ++k)
+    if (offers.all[k].objection.empty() && offers.all[k].cost.total_ns() <= worth_it * cheapest->cost.total_ns()) offers.chosen = &offers.all[k];
   return offers;
 }
 
@@ -120,6 +126,7 @@ std::string note(const Offer& made, const Offer& chosen, bool asked_for, double 
   const double ratio = made.cost.total_ns() / chosen.cost.total_ns();
   text.reserve(64);
   if (ratio < 1) {
+    if (!asked_for) return "faster by less than predictions are good for; the other is simpler";
     append_factor(text, 1 / ratio);
     return text + " faster, but not asked for";
   }

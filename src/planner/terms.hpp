@@ -56,13 +56,21 @@ struct Terms {
     pieces = chunk <= piece ? 1 : static_cast<double>(static_cast<std::uint64_t>((chunk + piece - 1) / piece));
     const BlockCounts blocks = block_counts(request.collective, request.ranks);
     touched = block * (blocks.input + blocks.output);
+    // Of a rooted collective the root alone has both buffers, the others have one block.
+    touched_by_each = is_rooted(request.collective) ? block + block * std::max(blocks.input, blocks.output) / ranks : touched;
+    // As many of the others as share its processor leave their data in a rank's own caches.
+    const double beside = model.cores_per_rank < 1 ? (1 / model.cores_per_rank - 1) / (ranks - 1) : 0;
+    near = std::min(1.0, beside);
   }
 
   bool crowded() const { return cost.cores_per_rank < 1; }
 
   /// A signal seen by its waiter. With fewer processors than ranks that takes the scheduler, once for each rank on a
   /// core.
-  double signal_ns() const { return crowded() ? cost.switch_ns / cost.cores_per_rank : cost.latency_ns; }
+  double signal_ns() const { return crowded() ? cost.core.switch_ns / cost.cores_per_rank : cost.latency_ns; }
+
+  /// A signal from one rank to another along a chain: with fewer processors than ranks the waiter is, on the average, half a round of its processor away.
+  double passed_on_ns() const { return crowded() ? signal_ns() / 2 : signal_ns(); }
 
   /// A signal, and the first line of the data behind it.
   double message_ns() const { return crowded() ? signal_ns() : (1 + first_line) * cost.latency_ns; }
@@ -113,7 +121,7 @@ struct Terms {
   /// goes over the link that all its ranks share.
   double pull_among(double bytes, double each, double within) const {
     const Level* whole = level_of(within);
-    double per_byte = whole == nullptr ? cost.pull_ns_per_byte : whole->pull_ns_per_byte;
+    double per_byte = mixed(whole == nullptr ? cost.pull_ns_per_byte : whole->pull_ns_per_byte);
     for (const Level& level : cost.levels)
       if (level.ranks >= each && level.ranks < within)
         per_byte = std::max(per_byte, (within - level.ranks) / (within - each) * level.ranks * level.crossing_ns_per_byte * cost.cores_per_rank);
@@ -125,29 +133,34 @@ struct Terms {
   /// Reading `bytes` that one rank has, while one of every `each` ranks among `within` does: they all draw on the links that lead to it.
   double pull_from_one(double bytes, double each, double within) const {
     const Level* whole = level_of(within);
-    double per_byte = whole == nullptr ? cost.pull_ns_per_byte : whole->pull_ns_per_byte;
+    double per_byte = mixed(whole == nullptr ? cost.pull_ns_per_byte : whole->pull_ns_per_byte);
     for (const Level& level : cost.levels)
       if (level.ranks >= each && level.ranks < within)
         per_byte = std::max(per_byte, (within - level.ranks) / each * level.crossing_ns_per_byte * cost.cores_per_rank);
     return bytes * per_byte;
   }
 
-  double copy(double bytes) const { return bytes * cost.copy_ns_per_byte; }
-  double pull(double bytes) const { return bytes * cost.pull_ns_per_byte; }
-  double add(double bytes) const { return bytes * cost.reduce_ns_per_byte; }
+  double copy(double bytes) const { return bytes * cost.core.copy_ns_per_byte; }
+  double pull(double bytes) const { return bytes * mixed(cost.pull_ns_per_byte); }
+  double add(double bytes) const { return bytes * cost.core.reduce_ns_per_byte; }
   double pull_and_add(double bytes) const { return pull(bytes) + add(bytes); }
 
-  /// A reduction that writes where others read: its stores fetch the lines first, which a copy's whole-line stores
-  /// don't.
-  double share(double bytes) const { return pull(bytes); }
+  /// A copy to where others have read and will read again.
+  double publish(double bytes) const { return bytes * mixed(cost.publish_ns_per_byte); }
+
+  /// What a reduction's stores to such a place cost more than others.
+  double share(double bytes) const { return bytes * (1 - near) * cost.share_ns_per_byte; }
 
   /// The same where what others have read of earlier calls may have left their caches since.
   double share_again(double bytes) const { return share(std::min(bytes, static_cast<double>(cost.own_cache_bytes) / 2)); }
 
   /// Work of a rank: what moving takes, steps, and what of the user's buffers doesn't stay in the cache.
   double work_ns(double moving_ns, double steps) const {
-    const double beyond = std::max(0.0, touched - static_cast<double>(cost.cache_bytes));
-    return (moving_ns + steps * cost.step_ns + beyond * cost.memory_ns_per_byte) / cost.cores_per_rank;
+    // Of what goes round through a cache that is too small for it, half the cache's size is still there the next time.
+    const double shared = std::max(0.0, touched - static_cast<double>(cost.own_cache_bytes) / 2);
+    const double beyond = std::max(0.0, touched_by_each - static_cast<double>(cost.cache_bytes) / 2);
+    const double fetching = shared * cost.core.shared_ns_per_byte + beyond * cost.core.memory_ns_per_byte;
+    return (moving_ns + steps * cost.core.step_ns + fetching + cost.core.call_ns) / cost.cores_per_rank;
   }
 
   /// Moving where one rank has more to do than the others: it is the bottleneck, or all together are, on fewer
@@ -162,7 +175,13 @@ struct Terms {
   double chunk;      ///< bytes of the longest chunk
   double piece = 0;  ///< bytes of a piece
   double pieces = 1;
-  double touched = 0;  ///< bytes of the caller's buffers, input and output
+  double touched = 0;          ///< bytes of the caller's buffers, input and output: the busiest rank's
+  double touched_by_each = 0;  ///< the same on the average, since all share the way to memory
+  double near = 0;             ///< which part of the other ranks is on this one's processor
+
+ private:
+  /// Of what comes from other ranks or is left to them, those on the same processor have their part in its own caches.
+  double mixed(double per_byte) const { return near * cost.core.copy_ns_per_byte + (1 - near) * per_byte; }
 };
 
 }  // namespace rondo::planner

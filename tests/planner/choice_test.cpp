@@ -40,7 +40,7 @@ TEST_CASE("with more ranks two-shot begins earlier, since one-shot reads everyth
 
 TEST_CASE("between two far cores one shot serves larger messages than between near ones") {
   CostModel far = near_cores();
-  far.latency_ns = 275;
+  set_latency(far, 275, "made up");
   CHECK(chosen(request_of(Collective::all_reduce, 2, 4), far) == "inline");
   CHECK(chosen(request_of(Collective::all_reduce, 2, 64 << 10)) == "two_shot");
   CHECK(chosen(request_of(Collective::all_reduce, 2, 64 << 10), far) == "one_shot");
@@ -61,7 +61,7 @@ TEST_CASE("ranks that can't read one another's memory get links") {
     }
 }
 
-TEST_CASE("the chosen plan is the cheapest of those considered, and all algorithms are considered") {
+TEST_CASE("the chosen plan is the first of those that cost little more than the cheapest, and all algorithms are considered") {
   for (const Collective collective : all_collectives())
     for (const std::uint32_t ranks : {1u, 2u, 3u, 8u, 64u})
       for (std::uint64_t bytes = 4; bytes <= std::uint64_t{1} << 30; bytes *= 16) {
@@ -69,15 +69,18 @@ TEST_CASE("the chosen plan is the cheapest of those considered, and all algorith
         const auto plan = plan_of(request_of(collective, ranks, bytes));
         REQUIRE(plan);
         CHECK(plan->considered.size() == algorithm_names().size());
+        bool earlier = true;
         for (const Candidate& candidate : plan->considered) {
           INFO(candidate.algorithm << ": " << candidate.note);
+          earlier = earlier && candidate.algorithm != plan->header.algorithm;
           if (candidate.algorithm == plan->header.algorithm) {
             CHECK(candidate.note == "chosen");
             CHECK(candidate.predicted_ns == plan->predicted_ns);
           } else if (candidate.note.rfind("can't serve: ", 0) != 0) {
-            CHECK(candidate.predicted_ns >= plan->predicted_ns);
-            CHECK(candidate.note.find(candidate.predicted_ns > plan->predicted_ns ? "slower: " : "equal") !=
-                  std::string::npos);
+            CHECK(1.03 * candidate.predicted_ns >= plan->predicted_ns);
+            if (earlier) CHECK(candidate.predicted_ns > plan->predicted_ns);
+            const double more = candidate.predicted_ns - plan->predicted_ns;
+            CHECK(candidate.note.find(more > 0 ? "slower: " : more < 0 ? "faster by less" : "equal") != std::string::npos);
           }
         }
       }

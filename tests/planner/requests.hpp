@@ -13,16 +13,10 @@ namespace rondo::test {
 /// Figures like those of a server whose cores share a cache.
 inline CostModel near_cores() {
   CostModel cost;
-  cost.latency_ns = 100;
-  cost.line_ns = 6;
-  cost.copy_ns_per_byte = 0.01;
-  cost.pull_ns_per_byte = 0.033;
-  cost.reduce_ns_per_byte = 0.01;
-  cost.step_ns = 4;
-  cost.switch_ns = 1000;
+  cost.core = core_figures(Topology{});
+  set_latency(cost, 100, "made up");
   cost.own_cache_bytes = 1u << 20;
   cost.cache_bytes = 16u << 20;
-  cost.memory_ns_per_byte = 0.03;
   return cost;
 }
 
