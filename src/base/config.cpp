@@ -25,6 +25,9 @@ const std::vector<Variable>& known_variables() {
       {"RONDO_STRICT", "reductions whose bits depend on the inputs and the number of ranks alone", "0, 1", "0"},
       {"RONDO_STAGING_BYTES", "shared memory that a process may use for staging and control",
        "a size from 64K to 64G, suffixes K, M and G", "8M"},
+      {"RONDO_CACHE", "folder for what 'rondo calibrate' has measured", "a folder's absolute path", "rondo in XDG_CACHE_HOME, else .cache/rondo in HOME"},
+      {"XDG_CACHE_HOME", "folder of the user's caches, where RONDO_CACHE isn't set", "a folder's absolute path; others are ignored", ".cache in HOME"},
+      {"HOME", "the user's folder", "a folder's absolute path; others are ignored", "none"},
       {"RANK", "this process's rank in its job", "a whole number below WORLD_SIZE", "none; needed to join a job"},
       {"WORLD_SIZE", "ranks in the job", "a whole number from 1 to 4294967295", "none; needed to join a job"},
       {"LOCAL_RANK", "this process's rank on its machine", "a whole number below LOCAL_WORLD_SIZE", "RANK"},
@@ -62,6 +65,13 @@ std::optional<std::string> lookup(const Environment& environment, std::string_vi
   const auto found = environment.find(std::string(documented(name).name));
   if (found == environment.end() || found->second.empty()) return std::nullopt;
   return found->second;
+}
+
+/// As the XDG Base Directory Specification has it, relative paths are ignored.
+std::string user_cache_folder(const Environment& environment) {
+  if (const auto caches = lookup(environment, "XDG_CACHE_HOME"); caches && caches->starts_with('/')) return *caches + "/rondo";
+  if (const auto home = lookup(environment, "HOME"); home && home->starts_with('/')) return *home + "/.cache/rondo";
+  return {};
 }
 
 std::vector<std::string> unknown_variables(const Environment& environment) {
@@ -112,6 +122,11 @@ Result<Config> parse_config(const Environment& environment) {
     const auto bytes = parse_size(*text);
     if (!bytes || *bytes < (64u << 10) || *bytes > (64ull << 30)) return bad_value("RONDO_STAGING_BYTES", *text);
     result.staging_bytes = *bytes;
+  }
+  result.cache_folder = user_cache_folder(environment);
+  if (const auto text = lookup(environment, "RONDO_CACHE")) {
+    if (!text->starts_with('/')) return bad_value("RONDO_CACHE", *text);
+    result.cache_folder = *text;
   }
   result.warnings = unknown_variables(environment);
   return result;

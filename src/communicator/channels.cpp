@@ -16,7 +16,7 @@ bool reads_anywhere(const CommunicatorParts& parts) {
 PlanSource plan_source(const CommunicatorParts& parts, const ContextLayout& layout, std::uint32_t ranks, std::uint32_t rank) {
   PlanSource source;
   source.topology = &parts.topology;
-  source.cost = cost_model(parts.topology, ranks);
+  source.cost = cost_model(parts.topology, ranks, parts.core);
   if (parts.probed_latency_ns > 0) set_latency(source.cost, parts.probed_latency_ns, "probed between the first and the last rank at creation");
   const StoreTraits stores = cpu_stores();
   // Input and output compete for the cache; below its double size streaming lost in every measurement.

@@ -11,6 +11,7 @@
 #include "communicator/probe.hpp"
 #include "communicator/rank_info.hpp"
 #include "communicator/transports.hpp"
+#include "rondo/calibration.hpp"
 #include "topology/machine.hpp"
 
 namespace rondo {
@@ -95,6 +96,7 @@ Result<RankInfo> introduction(std::uint32_t rank, std::uint32_t size, const Comm
   own.algorithm = options.algorithm;
   own.strict = options.strict;
   own.transport = options.transport;
+  own.core = known_core_figures(view);
   view.ranks = {place_of_this_thread(view)};
   own.topology = std::move(view);
   return own;
@@ -118,6 +120,7 @@ Result<CommunicatorParts> join(Bootstrap& bootstrap, std::uint32_t rank, std::ui
   parts.rank = rank;
   parts.size = size;
   parts.options = options;
+  parts.core = infos->front().core;
   std::vector<Topology> views;
   std::uint64_t common_share = share->bytes(), symmetric_bytes = own->symmetric_bytes;
   for (RankInfo& info : *infos) {

@@ -31,6 +31,7 @@ struct CommunicatorParts {
   std::uint32_t size = 1;
   CommunicatorOptions options;
   Topology topology;
+  CoreFigures core;                         ///< the same on all ranks, who must plan alike
   std::vector<std::string> peers;           ///< "process 4711 on host" by rank: for messages
   std::shared_ptr<Family> family;           ///< shared by communicators that were split from one another
   std::shared_ptr<Transport> transport;     ///< the family's, or a view of it

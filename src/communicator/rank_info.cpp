@@ -3,6 +3,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "rondo/calibration.hpp"
 #include "rondo/communicator.hpp"
 
 namespace rondo {
@@ -18,6 +19,7 @@ Address pack(const RankInfo& info) {
                             {"algorithm", info.algorithm},
                             {"strict", info.strict},
                             {"transport", info.transport},
+                            {"core", write_core_figures(info.core)},
                             {"topology", write_topology_json(info.topology)}};
   const std::string text = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   Address address;
@@ -44,6 +46,9 @@ Result<RankInfo> unpack_rank_info(const Address& address) {
     info.algorithm = json.at("algorithm").get<std::string>();
     info.strict = json.at("strict").get<bool>();
     info.transport = json.at("transport").get<std::string>();
+    auto core = read_core_figures(json.at("core").get<std::string>());
+    if (!core) return wrong(core.error().detail);
+    info.core = std::move(*core);
     auto topology = read_topology_json(json.at("topology").get<std::string>());
     if (!topology) return topology.error();
     info.topology = std::move(*topology);

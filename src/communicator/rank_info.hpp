@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "rondo/planner.hpp"
 #include "rondo/result.hpp"
 #include "rondo/topology.hpp"
 #include "rondo/transport.hpp"
@@ -21,6 +22,7 @@ struct RankInfo {
   std::string algorithm;       ///< forced; must be equal on all ranks
   bool strict = false;         ///< must be equal on all ranks
   std::string transport;       ///< forced; must be equal on all ranks
+  CoreFigures core;            ///< what is known of its machine's cores; rank 0's are everybody's
   Topology topology;           ///< as this rank sees its machine, with this rank in it
 };
 

@@ -120,6 +120,7 @@ class Communicator::Impl::Split {
     parts_.size = static_cast<std::uint32_t>(members_.size());
     parts_.options = from.options;
     parts_.topology = from.topology;
+    parts_.core = from.core;
     parts_.topology.ranks.clear();
     for (const std::uint32_t member : members_) parts_.topology.ranks.push_back(from.topology.ranks[member]);
     parts_.oversubscribed = from.oversubscribed;

@@ -7,19 +7,12 @@
 #include <cstring>
 
 #include "base/cache_hints.hpp"
+#include "base/cpu_relax.hpp"
 #include "executor/slot_layout.hpp"
 
 namespace rondo {
 
 inline constexpr std::uint64_t small_copy_limit = 64;
-
-inline void cpu_relax() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
 
 /// memcpy for few bytes: two overlapping moves instead of a call. More bytes go to memcpy.
 inline void small_copy(void* destination, const void* source, std::uint64_t bytes) {

@@ -15,6 +15,7 @@ int main(int argc, char** argv) {
   add_plan(app, status);
   add_verify(app, status);
   add_doctor(app, status);
+  add_calibrate(app, status);
   (void)tool_support::parse(app, argc, argv, "rondo", status);
   return status;
 }

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "commands.hpp"
+#include "rondo/calibration.hpp"
 #include "rondo/planning.hpp"
 #include "tools/support/flags.hpp"
 
@@ -149,7 +150,7 @@ Result<void> run(const Options& options) {
   auto machine = options.topology.empty() ? discover_topology() : load_topology(options.topology);
   if (!machine) return machine.error();
   const Topology topology = with_ranks(std::move(*machine), options.ranks);
-  CostModel cost = cost_model(topology, options.ranks);
+  CostModel cost = cost_model(topology, options.ranks, options.topology.empty() ? known_core_figures(topology) : core_figures(topology));
   if (options.latency_ns) set_latency(cost, *options.latency_ns, "given by --latency");
   planning->limits.mapped = on_one_host(topology);
   const auto plan = options.algorithm.empty()

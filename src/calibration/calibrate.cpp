@@ -1,0 +1,173 @@
+// From what cores and pairs of cores do to the figures of the cost model (docs/design/0003-cost-model.md, Calibration).
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <ctime>
+
+#include "calibration/memory.hpp"
+#include "calibration/pair.hpp"
+#include "calibration/team.hpp"
+#include "rondo/calibration.hpp"
+#include "rondo/kernels.hpp"
+
+namespace rondo {
+namespace {
+
+using calibration::Memory;
+
+constexpr std::uint64_t piece_bytes = 64u << 10;  ///< as the executor copies
+constexpr std::uint64_t least_block_bytes = 16u << 10, most_block_bytes = 256u << 10;
+constexpr std::uint64_t most_memory_bytes = 512u << 20;  ///< of one processor's buffers
+constexpr std::size_t most_processors = 64;              ///< that are busy at once
+constexpr std::uint64_t line_bytes = 64;
+constexpr double most_lines = 1e6;
+constexpr double apart = 1.5;         ///< latencies that differ by more are of two distances
+constexpr double copying_ns = 60e6;   ///< how long one processor copies for one figure
+
+struct Copying {
+  double copy_ns_per_byte = 0;
+  double reduce_ns_per_byte = 0;  ///< what one more source adds
+};
+
+/// One processor that goes round and round through its buffers.
+struct Loop {
+  Memory memory;
+  Copying taken;
+
+  void run(std::uint64_t bytes, std::atomic<std::size_t>& arrived, std::size_t all) {
+    const std::uint64_t part = bytes / 3 / line_bytes * line_bytes;
+    std::byte *input = memory.get(), *other = input + part, *output = other + part;
+    std::memset(input, 0, 3 * part);  // here, so that the pages are near this processor
+    arrived.fetch_add(1, std::memory_order_acq_rel);
+    while (arrived.load(std::memory_order_acquire) < all) sched_yield();
+    taken.copy_ns_per_byte = timed(part, [&](std::uint64_t at, std::uint64_t length) { cpu_copy(output + at, input + at, length, false); });
+    const Kernel kernel = cpu_kernels().get(ReduceOp::sum, DataType::f32);
+    const double reduce = timed(part, [&](std::uint64_t at, std::uint64_t length) {
+      const void* sources[] = {input + at, other + at};
+      void* destinations[] = {output + at};
+      KernelCall call;
+      call.sources = sources;
+      call.destinations = destinations;
+      call.source_count = 2;
+      call.destination_count = 1;
+      call.count = length / sizeof(float);
+      kernel(call);
+    });
+    taken.reduce_ns_per_byte = std::max(0.0, reduce - taken.copy_ns_per_byte);
+  }
+
+ private:
+  template <class Work>
+  static double timed(std::uint64_t bytes, Work&& work) {
+    std::vector<double> times;
+    const double begin = calibration::clock_ns();
+    for (double now = begin; times.size() < 5 || now - begin < copying_ns / 2;) {
+      for (std::uint64_t at = 0; at < bytes; at += piece_bytes) work(at, std::min(piece_bytes, bytes - at));
+      const double end = calibration::clock_ns();
+      times.push_back((end - now) / static_cast<double>(bytes));
+      now = end;
+    }
+    times.erase(times.begin());  // the caches hold something else
+    return calibration::lower_quartile(std::move(times));
+  }
+};
+
+/// What a byte takes on each of `cpus` at once, with `bytes` of buffers each; a copy touches two thirds of them. The slowest processor's.
+Result<Copying> copy_through(const std::vector<std::uint32_t>& cpus, std::uint64_t bytes) {
+  std::vector<Loop> loops(cpus.size());
+  for (Loop& loop : loops) {
+    loop.memory.reset(static_cast<std::byte*>(std::malloc(bytes)));
+    if (!loop.memory)
+      return Error{Errc::out_of_resources, "no memory to measure with: " + std::to_string(bytes) + " bytes for each processor", 0, "calibration"};
+  }
+  std::atomic<std::size_t> arrived{0};
+  auto done = calibration::run_on(cpus, [&](std::size_t k) { loops[k].run(bytes, arrived, cpus.size()); });
+  if (!done) return done.error();
+  Copying slowest;
+  for (const Loop& loop : loops) {
+    slowest.copy_ns_per_byte = std::max(slowest.copy_ns_per_byte, loop.taken.copy_ns_per_byte);
+    slowest.reduce_ns_per_byte = std::max(slowest.reduce_ns_per_byte, loop.taken.reduce_ns_per_byte);
+  }
+  return slowest;
+}
+
+/// One processor of each core.
+std::vector<std::uint32_t> cores_of(const Topology& topology) {
+  std::vector<std::uint32_t> cpus;
+  for (const Node& node : topology.nodes)
+    if (node.kind == NodeKind::core && !node.cpus.empty() && node.host == 0) cpus.push_back(node.cpus.front());
+  if (cpus.empty())
+    for (const Node& node : topology.nodes)
+      if (node.kind == NodeKind::cpu && !node.cpus.empty() && node.host == 0) cpus.push_back(node.cpus.front());
+  return cpus;
+}
+
+/// How many lines are under way where a byte costs `beyond` more than without distance.
+double lines_for(double latency_ns, double beyond) { return beyond <= 0 ? most_lines : std::min(most_lines, latency_ns / (double{line_bytes} * beyond)); }
+
+/// Two distances tell what a byte costs without any and how many lines are under way; one tells the first, the second being assumed.
+void take_links(CoreFigures& figures, const calibration::PairFigures& near, const calibration::PairFigures& far) {
+  const double further = far.latency_ns - near.latency_ns;
+  if (further > (apart - 1) * near.latency_ns && far.pull_ns_per_byte > near.pull_ns_per_byte)
+    figures.pull_lines = lines_for(further, far.pull_ns_per_byte - near.pull_ns_per_byte);
+  figures.fetch_ns_per_byte =
+      std::max(figures.copy_ns_per_byte, near.pull_ns_per_byte - near.latency_ns / (double{line_bytes} * figures.pull_lines));
+  figures.publish_lines = lines_for(far.latency_ns, far.publish_ns_per_byte - figures.copy_ns_per_byte);
+  figures.share_lines = cpu_stores().copies_beat_stores ? 0 : lines_for(far.latency_ns, far.share_ns_per_byte);
+}
+
+Result<void> measure_links(CoreFigures& figures, const std::vector<std::uint32_t>& cores, std::uint64_t own_cache) {
+  if (cores.size() < 2) return {};
+  const std::uint64_t bytes = std::clamp(own_cache / 4, least_block_bytes, most_block_bytes);
+  // Neighbours, and the ends of the machine.
+  auto near = calibration::measure_pair(cores[0], cores[1], bytes);
+  if (!near) return near.error();
+  auto far = near;
+  if (cores.size() > 2) far = calibration::measure_pair(cores.front(), cores.back(), bytes);
+  if (!far) return far.error();
+  take_links(figures, *near, *far);
+  figures.switch_ns = near->switch_ns;
+  return {};
+}
+
+std::string today() {
+  const std::time_t now = std::time(nullptr);
+  std::tm date{};
+  char text[32] = "";
+  if (gmtime_r(&now, &date) != nullptr) std::strftime(text, sizeof text, "%Y-%m-%d", &date);
+  return text;
+}
+
+}  // namespace
+
+Result<CoreFigures> calibrate(const Topology& topology) {
+  CoreFigures figures = core_figures(topology);
+  std::vector<std::uint32_t> cores = cores_of(topology);
+  if (cores.empty()) return Error{Errc::unsupported, "the topology names no processor of this machine", 0, "calibration"};
+  const CostModel known = cost_model(topology, static_cast<std::uint32_t>(cores.size()), figures);
+  const std::uint64_t own_cache = known.own_cache_bytes, cache = std::max(own_cache, known.cache_bytes);
+
+  auto own = copy_through({cores[0]}, own_cache / 4);
+  if (!own) return own.error();
+  figures.copy_ns_per_byte = own->copy_ns_per_byte;
+  figures.reduce_ns_per_byte = own->reduce_ns_per_byte;
+  if (auto done = measure_links(figures, cores, own_cache); !done) return done.error();
+
+  if (cores.size() > most_processors) cores.resize(most_processors);
+  // Both sides of a copy are touched. In the shared cache where there is one that holds four times the own ones.
+  double shared = 0;
+  if (cache >= 8 * own_cache) {
+    auto through = copy_through(cores, 4 * own_cache);
+    if (!through) return through.error();
+    shared = std::max(0.0, through->copy_ns_per_byte - own->copy_ns_per_byte) / 2;
+  }
+  auto streamed = copy_through(cores, std::min(most_memory_bytes, 8 * cache));
+  if (!streamed) return streamed.error();
+  figures.shared_ns_per_byte = shared;
+  figures.memory_ns_per_byte = std::max(0.0, (streamed->copy_ns_per_byte - own->copy_ns_per_byte) / 2 - shared);
+  figures.source = "measured by rondo calibrate, " + today();
+  return figures;
+}
+
+}  // namespace rondo

@@ -1,0 +1,55 @@
+// Core figures ↔ JSON.
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/json_text.hpp"
+#include "rondo/calibration.hpp"
+
+namespace rondo {
+namespace {
+
+constexpr int deepest = 2;
+constexpr double largest = 1e9;
+
+struct Field {
+  const char* name;
+  double CoreFigures::* value;
+};
+constexpr Field fields[] = {{"copy_ns_per_byte", &CoreFigures::copy_ns_per_byte},     {"reduce_ns_per_byte", &CoreFigures::reduce_ns_per_byte},
+                            {"fetch_ns_per_byte", &CoreFigures::fetch_ns_per_byte},   {"shared_ns_per_byte", &CoreFigures::shared_ns_per_byte},
+                            {"memory_ns_per_byte", &CoreFigures::memory_ns_per_byte}, {"pull_lines", &CoreFigures::pull_lines},
+                            {"publish_lines", &CoreFigures::publish_lines},           {"share_lines", &CoreFigures::share_lines},
+                            {"step_ns", &CoreFigures::step_ns},                       {"call_ns", &CoreFigures::call_ns},
+                            {"switch_ns", &CoreFigures::switch_ns}};
+
+Error wrong(const std::string& what) { return Error{Errc::invalid_argument, what, 0, "calibration"}; }
+
+}  // namespace
+
+std::string write_core_figures(const CoreFigures& figures) {
+  nlohmann::ordered_json json;
+  for (const Field& field : fields) json[field.name] = figures.*field.value;
+  json["source"] = figures.source;
+  return json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+Result<CoreFigures> read_core_figures(std::string_view text) {
+  Problem problem("calibration");
+  const nlohmann::json json = parse_json(text, deepest, problem);
+  if (problem.any()) return wrong(problem.error().detail);
+  if (!json.is_object()) return wrong("expected an object of figures");
+  CoreFigures figures;
+  for (const Field& field : fields) {
+    const auto found = json.find(field.name);
+    const bool fits = found != json.end() && found->is_number() && found->get<double>() >= 0 && found->get<double>() <= largest;
+    if (!fits) return wrong(std::string("\"") + field.name + "\": expected a number from 0 to 1e9" + (found == json.end() ? ", it is missing" : ""));
+    figures.*field.value = found->get<double>();
+  }
+  const auto source = json.find("source");
+  if (source == json.end() || !source->is_string()) return wrong("\"source\": expected a text that says where the figures come from");
+  figures.source = source->get<std::string>();
+  if (json.size() != std::size(fields) + 1) return wrong("expected no other members than the figures and \"source\"");
+  return figures;
+}
+
+}  // namespace rondo

@@ -1,0 +1,164 @@
+#include "calibration/pair.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <memory>
+
+#include "base/cpu_relax.hpp"
+#include "calibration/memory.hpp"
+#include "calibration/team.hpp"
+#include "rondo/kernels.hpp"
+
+namespace rondo::calibration {
+namespace {
+
+constexpr std::uint32_t turns = 300;
+constexpr std::uint32_t bounces = 200;   ///< of a flag in a turn
+constexpr std::uint32_t bounce_turns = 15;
+constexpr std::uint32_t pieces = 4;
+constexpr std::uint32_t yields = 2000;
+constexpr std::uint32_t spins_before_yield = 10'000;  ///< where something else runs on one of the two processors
+
+struct alignas(128) Flag {
+  std::atomic<std::uint64_t> value{0};
+};
+
+/// Two threads that wait for one another.
+class Turns {
+ public:
+  void raise(std::size_t self, std::uint64_t value) { flags_[self].value.store(value, std::memory_order_release); }
+  void await(std::size_t self, std::uint64_t value) const {
+    for (std::uint32_t spin = 0; flags_[1 - self].value.load(std::memory_order_acquire) < value;)
+      if (++spin > spins_before_yield) sched_yield();
+      else cpu_relax();
+  }
+  void yield_until(std::size_t self, std::uint64_t value) const {
+    while (flags_[1 - self].value.load(std::memory_order_acquire) < value) sched_yield();
+  }
+
+ private:
+  std::array<Flag, 2> flags_;
+};
+
+/// One of the two cores' work; what it takes, turn by turn.
+class Side {
+ public:
+  Side(std::size_t self, Turns& turn, std::array<Memory, 2>& slots, Memory own, std::uint64_t bytes)
+      : self_(self), turn_(turn), slot_(slots[self].get()), peers_(slots[1 - self].get()), input_(own.get()), other_(input_ + bytes),
+        output_(other_ + bytes), own_(std::move(own)), piece_(bytes / pieces) {}
+
+  void run() {
+    for (std::uint32_t k = 0; k < turns; ++k) {
+      publish.push_back(time([&](std::uint64_t at) { cpu_publish(slot_ + at, input_ + at, piece_); }));
+      meet();
+      pull.push_back(time([&](std::uint64_t at) { cpu_copy(output_ + at, peers_ + at, piece_, false); }));
+      meet();
+      alone.push_back(time([&](std::uint64_t at) { add(output_ + at, at); }));
+      shared.push_back(time([&](std::uint64_t at) { add(slot_ + at, at); }));
+      meet();
+      time([&](std::uint64_t at) { cpu_copy(output_ + at, peers_ + at, piece_, false); });
+      meet();
+    }
+  }
+
+  std::vector<double> publish, pull, alone, shared;
+
+ private:
+  template <class Work>
+  double time(Work&& work) const {
+    const double begin = clock_ns();
+    for (std::uint64_t k = 0; k < pieces; ++k) work(k * piece_);
+    return (clock_ns() - begin) / static_cast<double>(pieces * piece_);
+  }
+  void add(std::byte* to, std::uint64_t at) const {
+    const void* sources[] = {input_ + at, other_ + at};
+    void* destinations[] = {to};
+    KernelCall call;
+    call.sources = sources;
+    call.destinations = destinations;
+    call.source_count = 2;
+    call.destination_count = 1;
+    call.count = piece_ / sizeof(float);
+    kernel_(call);
+  }
+  void meet() {
+    turn_.raise(self_, ++met_);
+    turn_.await(self_, met_);
+  }
+
+  std::size_t self_;
+  Turns& turn_;
+  std::byte *slot_, *peers_, *input_, *other_, *output_;
+  Memory own_;
+  std::uint64_t piece_;
+  std::uint64_t met_ = 0;
+  Kernel kernel_ = cpu_kernels().get(ReduceOp::sum, DataType::f32);
+};
+
+Result<double> flag_ns(std::uint32_t a, std::uint32_t b) {
+  Turns turn;
+  std::vector<double> times;
+  auto done = run_on({a, b}, [&](std::size_t self) {
+    for (std::uint64_t k = 0; k < bounce_turns; ++k) {
+      const double begin = clock_ns();
+      for (std::uint64_t i = 1; i <= bounces; ++i) {
+        const std::uint64_t value = k * bounces + i;
+        if (self == 0) turn.raise(self, value);
+        turn.await(self, value);
+        if (self == 1) turn.raise(self, value);
+      }
+      if (self == 0) times.push_back((clock_ns() - begin) / bounces / 2);
+    }
+  });
+  if (!done) return done.error();
+  return lower_quartile(times);
+}
+
+/// Two threads of one processor that yield to one another.
+Result<double> yield_ns(std::uint32_t cpu) {
+  Turns turn;
+  double taken = 0;
+  auto done = run_on({cpu, cpu}, [&](std::size_t self) {
+    const double begin = clock_ns();
+    for (std::uint64_t i = 1; i <= yields; ++i) {
+      if (self == 0) turn.raise(self, i);
+      turn.yield_until(self, i);
+      if (self == 1) turn.raise(self, i);
+    }
+    if (self == 0) taken = (clock_ns() - begin) / yields / 2;
+  });
+  if (!done) return done.error();
+  return taken;
+}
+
+}  // namespace
+
+double clock_ns() { return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+double lower_quartile(std::vector<double> values) {
+  const auto place = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 4);
+  std::nth_element(values.begin(), place, values.end());
+  return *place;
+}
+
+Result<PairFigures> measure_pair(std::uint32_t a, std::uint32_t b, std::uint64_t bytes) {
+  std::array<Memory, 2> slots{allocate(bytes), allocate(bytes)};
+  Memory own[] = {allocate(3 * bytes), allocate(3 * bytes)};
+  if (!slots[0] || !slots[1] || !own[0] || !own[1])
+    return Error{Errc::out_of_resources, "no memory for blocks of " + std::to_string(bytes) + " bytes to measure with", 0, "calibration"};
+  auto latency = flag_ns(a, b);
+  if (!latency) return latency.error();
+  Turns turn;
+  Side sides[] = {{0, turn, slots, std::move(own[0]), bytes}, {1, turn, slots, std::move(own[1]), bytes}};
+  if (auto done = run_on({a, b}, [&](std::size_t self) { sides[self].run(); }); !done) return done.error();
+  auto switched = yield_ns(a);
+  if (!switched) return switched.error();
+  const auto mean = [&](std::vector<double> Side::* what) { return (lower_quartile(sides[0].*what) + lower_quartile(sides[1].*what)) / 2; };
+  return PairFigures{*latency, mean(&Side::publish), mean(&Side::pull), std::max(0.0, mean(&Side::shared) - mean(&Side::alone)), *switched};
+}
+
+}  // namespace rondo::calibration

@@ -1,0 +1,30 @@
+// What two cores do to one another: a flag, and blocks that one writes and the other reads.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "rondo/result.hpp"
+
+namespace rondo::calibration {
+
+/// Each figure is the lower quartile of some hundred turns: what the machine does when nothing comes in between.
+struct PairFigures {
+  double latency_ns = 0;           ///< a flag, one way
+  double publish_ns_per_byte = 0;  ///< a copy to where the other core has just read
+  double pull_ns_per_byte = 0;     ///< a copy from where the other core has just written, while it does the same
+  double share_ns_per_byte = 0;    ///< what a reduction costs more whose result goes to where the other core has just read
+  double switch_ns = 0;            ///< both on processor `a`: until the other one runs after a yield
+};
+
+/// Measures between processors `a` and `b` with blocks of `bytes` in all, which should be a fraction of a core's own cache. Takes a second at most where
+/// nothing else runs. Errors: out_of_resources.
+Result<PairFigures> measure_pair(std::uint32_t a, std::uint32_t b, std::uint64_t bytes);
+
+/// The lower quartile of `values`, of which there is one at least.
+double lower_quartile(std::vector<double> values);
+
+/// Now, in ns.
+double clock_ns();
+
+}  // namespace rondo::calibration

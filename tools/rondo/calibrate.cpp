@@ -1,0 +1,47 @@
+// rondo calibrate: what this machine's cores do, measured once and kept for all communicators of this user.
+#include "rondo/calibration.hpp"
+
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "commands.hpp"
+#include "rondo/topology.hpp"
+
+namespace {
+
+using namespace rondo;
+
+int explain(const Error& error) {
+  std::fprintf(stderr, "rondo calibrate: %s\n", to_string(error).c_str());
+  return error.code == Errc::invalid_argument || error.code == Errc::unsupported ? 2 : 1;
+}
+
+int run(bool show) {
+  if (!environment_makes_sense("calibrate")) return 2;
+  const auto topology = discover_topology();
+  if (!topology) return explain(topology.error());
+  const auto file = calibration_file(*topology);
+  if (!file) return explain(file.error());
+  if (show) {
+    const auto kept = load_calibration(*topology);
+    if (!kept) return explain(kept.error());
+    std::printf("%s\n%s: %s\n", write_core_figures(*kept ? **kept : core_figures(*topology)).c_str(), file->c_str(), *kept ? "kept" : "not there yet");
+    return 0;
+  }
+  std::fprintf(stderr, "rondo calibrate: measuring for some seconds; let nothing else run\n");
+  const auto figures = calibrate(*topology);
+  if (!figures) return explain(figures.error());
+  if (auto saved = save_calibration(*topology, *figures); !saved) return explain(saved.error());
+  std::printf("%s\n%s: written\n", write_core_figures(*figures).c_str(), file->c_str());
+  return 0;
+}
+
+}  // namespace
+
+void add_calibrate(CLI::App& app, int& status) {
+  auto show = std::make_shared<bool>(false);  // CLI11 keeps references to it until the program has parsed its arguments
+  CLI::App* calibrate = app.add_subcommand("calibrate", "Measure what this machine's cores do, and keep it for the cost model of all communicators");
+  calibrate->add_flag("--show", *show, "Measure nothing; print what is kept, or else assumed");
+  calibrate->callback([show, &status] { status = run(*show); });
+}
