@@ -61,6 +61,21 @@ struct Blocks {
   std::span<const std::uint64_t> offsets = {};  ///< in elements, by rank; empty: none
 };
 
+/// One tensor of a Bucket. In place: input == output.
+struct Tensor {
+  const void* input = nullptr;  ///< this rank's contribution; not written, unless the tensor is in place
+  void* output = nullptr;       ///< gets the result
+  std::uint64_t count = 0;      ///< elements; of none the pointers may be null
+};
+
+/// What all_reduce_fused() takes: tensors of one type, one behind the other. The list is copied when a call begins, the tensors are not.
+struct Bucket {
+  std::span<const Tensor> tensors;  ///< any number; some may be in place and others not
+  DataType type = DataType::f32;    ///< of their elements
+  ReduceOp op = ReduceOp::sum;      ///< what combines them
+  double scale = 1;                 ///< premul_sum: this rank's factor, as in a Call; else 1
+};
+
 class Work;
 
 /// One rank of a group. Movable; destroying it leaves the group (peers that still call it get peer_failed).
@@ -118,6 +133,15 @@ class Communicator {
 
   /// Every rank gets the combination of all ranks' inputs, element by element. As run(), with these fields of a Call; so do those below.
   Result<void> all_reduce(const void* input, void* output, std::uint64_t count, DataType type, ReduceOp op = ReduceOp::sum);
+  /// One all_reduce of many tensors, read and written where they lie: element i of all of them together, one behind the other, is combined with
+  /// element i of the other ranks' lists. Ranks agree on the sum of the counts; where one tensor ends and the next begins is each rank's own
+  /// affair. Between processes, a rank whose elements lie in one ordinary buffer may call all_reduce() instead. Lists are ordinary memory
+  /// wherever they lie, so that an all_reduce() on symmetric memory, or among threads of a process, is another call (mismatch).
+  /// Errors: as run(); invalid_argument names the tensor: null, misaligned, or its output overlaps what another one reads or writes.
+  /// docs/design/0012-fused-buckets.md.
+  Result<void> all_reduce_fused(const Bucket& bucket);
+  /// Starts an all_reduce_fused(), as start() does.
+  Work start_all_reduce_fused(const Bucket& bucket);
   /// The root gets the combination of all ranks' inputs.
   Result<void> reduce(const void* input, void* output, std::uint64_t count, DataType type, ReduceOp op, std::uint32_t root);
   /// Every rank gets the root's input.

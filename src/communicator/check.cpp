@@ -10,6 +10,9 @@ namespace {
 
 Error wrong(const std::string& detail) { return Error{Errc::invalid_argument, detail, 0, "call"}; }
 
+const char* const plan_out_of_place = "the imported plan is for separate buffers only (inplace=0); this call is in place";
+const char* const plan_in_place = "the imported plan is for calls in place only (outofplace=0); this call has separate buffers";
+
 std::optional<Error> too_many(std::uint64_t count, std::uint32_t blocks, DataType type) {
   const std::uint64_t limit = std::uint64_t{1} << 62;
   if (count <= limit / blocks / size_of(type)) return std::nullopt;
@@ -96,10 +99,18 @@ Error Communicator::Impl::wrong_pointers(const PreparedPlan& prepared, const Bin
     return wrong("a buffer is not aligned to its elements (" + std::to_string(size_of(call.type)) + " bytes)");
   const auto in = reinterpret_cast<std::uintptr_t>(binding.input) + rule.output_shift;
   const auto out = reinterpret_cast<std::uintptr_t>(binding.output) + rule.input_shift;
-  if (in == out) return wrong("the imported plan is for separate buffers only (inplace=0); this call is in place");
-  if (!rule.out_of_place) return wrong("the imported plan is for calls in place only (outofplace=0); this call has separate buffers");
+  if (in == out) return wrong(plan_out_of_place);
+  if (!rule.out_of_place) return wrong(plan_in_place);
   return wrong("input and output overlap in a way that is not in place; accepted: separate buffers, or the same memory (all_gather, gather: input is "
                "this rank's block of the output; reduce_scatter, scatter: output is this rank's block of the input)");
+}
+
+/// Of a list, whose pointers were judged when it was made a table.
+std::optional<Error> Communicator::Impl::wrong_placement(const PointerRule& rule, const SegmentTable& table) {
+  const auto in_place = [](const Segment& segment) { return segment.in_place(); };
+  if (!rule.in_place && std::any_of(table.segments.begin(), table.segments.end(), in_place)) return wrong(plan_out_of_place);
+  if (!rule.out_of_place && !std::all_of(table.segments.begin(), table.segments.end(), in_place)) return wrong(plan_in_place);
+  return std::nullopt;
 }
 
 /// Signals are counted in 24 bits (0004-slot-protocol.md); of equal blocks compile() sees to that.

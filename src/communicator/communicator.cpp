@@ -194,6 +194,8 @@ Work Communicator::start(const Call& call) { return impl_->start(call); }
 Result<void> Communicator::all_reduce(const void* input, void* output, std::uint64_t count, DataType type, ReduceOp op) {
   return impl_->run(Call{Collective::all_reduce, input, output, count, type, op});
 }
+Result<void> Communicator::all_reduce_fused(const Bucket& bucket) { return impl_->run_fused(bucket); }
+Work Communicator::start_all_reduce_fused(const Bucket& bucket) { return impl_->start_fused(bucket); }
 Result<void> Communicator::reduce(const void* input, void* output, std::uint64_t count, DataType type, ReduceOp op, std::uint32_t root) {
   return impl_->run(Call{Collective::reduce, input, output, count, type, op, root});
 }

@@ -173,6 +173,8 @@ std::optional<Error> Communicator::Impl::prepare(Channel& channel, Operation& op
   const Executable& executable = operation.prepared->executable;
   if (executable.by_blocks) {
     if (auto error = too_many_pieces(executable, *operation.task.binding.blocks)) return error;
+  } else if (operation.task.binding.segments != nullptr) {
+    if (auto error = wrong_placement(operation.prepared->rule, *operation.task.binding.segments)) return error;
   } else if (!operation.prepared->rule.accepts(operation.task.binding.input, operation.task.binding.output)) {
     return wrong_pointers(*operation.prepared, operation.task.binding);
   }

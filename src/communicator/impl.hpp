@@ -1,7 +1,7 @@
-// The communicator's inside. What belongs to one idea is in a file of its own: check.cpp (arguments), create.cpp (bootstrap),
-// split.cpp (one from another), engine.cpp (running), any_source.cpp (receives from anybody), progress.cpp (queued calls), tracer.cpp
-// (recording them), failure.cpp (the end before its time), diagnose.cpp (why a wait doesn't end; diagnose_links.cpp over messages), adopt.cpp
-// (plans brought along).
+// The communicator's inside. What belongs to one idea is in a file of its own: check.cpp (arguments), fused.cpp (those that are lists of
+// tensors), create.cpp (bootstrap), split.cpp (one from another), engine.cpp (running), any_source.cpp (receives from anybody), progress.cpp
+// (queued calls), tracer.cpp (recording them), failure.cpp (the end before its time), diagnose.cpp (why a wait doesn't end;
+// diagnose_links.cpp over messages), adopt.cpp (plans brought along).
 #pragma once
 
 #include <condition_variable>
@@ -69,6 +69,8 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   Work start_pair(const Task& task, std::uint32_t from, std::uint32_t to);
   Result<void> run_blocks(const void* input, void* output, DataType type, BlockTable blocks);
   Work start_blocks(const void* input, void* output, DataType type, BlockTable blocks);
+  Result<void> run_fused(const Bucket& bucket);  // fused.cpp
+  Work start_fused(const Bucket& bucket);
   Result<std::uint32_t> run_any(void* data, std::uint64_t count, DataType type);
   Work start_any(void* data, std::uint64_t count, DataType type);
   Work failed_work(Error error);
@@ -159,6 +161,7 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   // check.cpp
   std::optional<Error> wrong_key(const PlanKey& key) const;
   Error wrong_pointers(const PreparedPlan& prepared, const Binding& binding) const;
+  static std::optional<Error> wrong_placement(const PointerRule& rule, const SegmentTable& segments);
   static std::optional<Error> too_many_pieces(const Executable& executable, const BlockTable& blocks);
 
   // diagnose.cpp

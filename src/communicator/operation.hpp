@@ -34,7 +34,8 @@ inline PlanKey key_of(const Call& call) {
 
 struct Operation {
   Task task;
-  std::unique_ptr<const BlockTable> blocks;  ///< of a started all_to_all_v: task.binding names them
+  std::unique_ptr<const BlockTable> blocks;      ///< of a started all_to_all_v: task.binding names them
+  std::unique_ptr<const SegmentTable> segments;  ///< of a started call on a list, likewise
   const PreparedPlan* prepared = nullptr;
   Run run;
   bool begun = false;

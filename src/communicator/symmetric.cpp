@@ -79,11 +79,11 @@ Communicator::Impl::Places Communicator::Impl::places_of(const Task& task) {
 }
 
 /// Puts into the key whether peers can read all that the call reads and writes here. all_to_all in place counts as a call that they can't: no
-/// plan reads what another rank overwrites in turn. False: a buffer lies where none can, as wrong_memory() says.
+/// plan reads what another rank overwrites in turn. A list's tensors may lie anywhere. False: a buffer lies where none can, as wrong_memory() says.
 bool Communicator::Impl::note_memory(Task& task) {
   PlanKey& key = task.key;
   key.symmetric = key.in_place = false;
-  if (!has_buffers(key)) return true;
+  if (!has_buffers(key) || task.binding.segments != nullptr) return true;
   if (main_->cache.source().one_process) {
     // Nobody has asked for it, so ranks need not agree about being in place: only plans that serve both will do.
     key.symmetric = key.collective != Collective::all_to_all;

@@ -4,6 +4,7 @@
 #include "executor/run_direct.hpp"
 #include "executor/run_inline.hpp"
 #include "executor/run_links.hpp"
+#include "executor/run_segments.hpp"
 #include "executor/run_steps.hpp"
 
 namespace rondo {

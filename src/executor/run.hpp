@@ -7,16 +7,19 @@
 #include "executor/blocks.hpp"
 #include "executor/context.hpp"
 #include "executor/executable.hpp"
+#include "executor/segments.hpp"
 #include "executor/trace_buffer.hpp"
 
 namespace rondo {
 
-/// What one call binds: buffers, the factor of premul_sum, and the blocks of all_to_all_v (which must outlive the call).
+/// What one call binds: buffers, or the segments of a list in their place; the factor of premul_sum; the blocks of all_to_all_v. Tables must
+/// outlive the call.
 struct Binding {
   const void* input = nullptr;
   void* output = nullptr;
   double scale = 1;
   const BlockTable* blocks = nullptr;
+  const SegmentTable* segments = nullptr;
 };
 
 enum class Progress : std::uint8_t { done, blocked, mismatch };
@@ -59,6 +62,12 @@ class BasicRun {
     std::uint32_t step = 0;
     bool done = false;
   };
+  /// Where an operand's next byte is: in a segment, or a run that begins at `begin`.
+  struct Place {
+    const Segment* segment = nullptr;
+    std::uint64_t at = 0;  ///< where the move begins in the one buffer
+    std::byte* begin = nullptr;
+  };
 
   bool enter();
   void write_record();
@@ -83,6 +92,11 @@ class BasicRun {
   Progress attach(const ExecStep& step);
   bool confirmed() const;
   void move(const ExecStep& step, std::uint64_t piece);
+  void bind_segments(const SegmentTable& table);
+  void scatter();
+  void move_listed(const ExecStep& step, std::uint64_t piece, std::uint64_t bytes);
+  void move_runs(const ExecStep& step, std::uint64_t piece, std::uint64_t bytes, void** pointers);
+  void move_run(const ExecStep& step, void** pointers, std::uint64_t bytes, std::uint64_t streamed);
   void bind_blocks(const BlockTable& blocks);
   const Block& block_of(const ExecStep& step) const;
   bool ended(const ExecStep& step, std::uint64_t piece) const;
@@ -122,6 +136,10 @@ class BasicRun {
   std::uint32_t step_ = 0;        ///< of a straight executable
   std::uint64_t pieces_ = 0;      ///< of the others
   std::uint64_t turns_ = 0;
+  const SegmentTable* segments_ = nullptr;   ///< of a call on a list
+  const SegmentTable* scattered_ = nullptr;  ///< of one that runs inlined: where the output goes in the end
+  std::vector<std::byte> gathered_;          ///< likewise: its input and output, each in one place
+  std::vector<Place> places_;                ///< of the operands of a step
   const BlockTable* blocks_ = nullptr;
   std::uint64_t sent_bytes_ = 0;
   bool block_disagrees_ = false;

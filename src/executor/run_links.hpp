@@ -30,6 +30,7 @@ Progress BasicRun<digests>::link_move(const ExecStep& step, std::uint64_t piece)
   transport.progress();
   for (std::uint32_t i = 0; i < total; ++i) {
     if (operands[i].kind != ExecOperand::link) {
+      if (segments_ != nullptr && operands[i].kind == ExecOperand::user) continue;
       pointers[i] = exec.by_blocks ? bases_[operands[i].base] + block_of(step).offset + begin : address(operands[i], piece);
       continue;
     }
@@ -51,7 +52,8 @@ Progress BasicRun<digests>::link_move(const ExecStep& step, std::uint64_t piece)
     }
   }
   if (bytes != 0) {
-    if (step.reduces) combine(step, const_cast<const void* const*>(pointers), pointers + step.sources, step.destinations, bytes, 0);
+    if (segments_ != nullptr) move_runs(step, piece, bytes, pointers);
+    else if (step.reduces) combine(step, const_cast<const void* const*>(pointers), pointers + step.sources, step.destinations, bytes, 0);
     else
       for (std::uint32_t i = 1; i < total; ++i)
         if (pointers[i] != pointers[0]) std::memcpy(pointers[i], pointers[0], bytes);

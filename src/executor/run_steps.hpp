@@ -28,6 +28,8 @@ void BasicRun<digests>::begin(Context& context, const Executable& executable, co
   bases_[base_output] = static_cast<std::byte*>(binding.output);
   // In place the output's lines are in the caches already, having just been read.
   streams_ = binding.input != binding.output;
+  segments_ = scattered_ = nullptr;
+  if (binding.segments != nullptr) [[unlikely]] bind_segments(*binding.segments);
   entered_ = false;
   blocked_ = nullptr;
   step_ = 0;
@@ -75,6 +77,7 @@ void BasicRun<digests>::write_record() {
 template <bool digests>
 void BasicRun<digests>::finish() {
   Context& context = *context_;
+  if (scattered_ != nullptr) [[unlikely]] scatter();
   if (executable_->hears_all) {
     context.entered_by_all = call_;
   } else {
@@ -221,6 +224,7 @@ void BasicRun<digests>::move(const ExecStep& step, std::uint64_t piece) {
   const std::uint64_t begin = piece * exec.piece_bytes;
   if (begin >= step.chunk_bytes) return;
   const std::uint64_t bytes = std::min(exec.piece_bytes, step.chunk_bytes - begin);
+  if (segments_ != nullptr) [[unlikely]] return move_listed(step, piece, bytes);
   const ExecOperand* operands = &exec.operands[step.first_operand];
   const std::uint32_t total = step.sources + step.destinations;
   if (step.op == ExecOp::copy) {

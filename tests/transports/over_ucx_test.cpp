@@ -8,6 +8,7 @@
 #include "benchmarks/bench/data.hpp"
 #include "support/catch.hpp"
 #include "support/faults.hpp"
+#include "support/lists.hpp"
 #include "support/ranks.hpp"
 #include "support/uneven.hpp"
 
@@ -151,6 +152,22 @@ TEST_CASE("all_to_all_v over UCX moves blocks of any lengths, and finds pairs th
   };
   CHECK(complaints(run_processes(2, body, over_ucx())) == "");
   CHECK(complaints(run_processes(3, body, over_ucx())) == "");
+}
+
+TEST_CASE("lists of tensors over UCX have the bits of one buffer, by the planner's choice and by four algorithms") {
+  const auto body = [](Communicator& communicator) -> std::string {
+    for (const std::uint64_t count : {0u, 1u, 63u, 4099u, 300'007u})
+      for (const std::uint32_t tensors : {1u, 5u, 60u}) {
+        const Shape shape{Collective::all_reduce, DataType::f32, ReduceOp::sum, 0, 0, 0, count};
+        if (auto wrong = reduce_list(communicator, {shape, tensors, count + tensors, static_cast<Way>(tensors % 3)}); !wrong.empty()) return wrong;
+      }
+    return "";
+  };
+  for (const char* algorithm : {"", "ring", "tree", "recursive_doubling", "halving_doubling"})
+    for (const std::uint32_t ranks : {2u, 3u}) {
+      INFO((*algorithm == 0 ? "the planner's choice" : algorithm) << ", " << ranks << " ranks");
+      CHECK(complaints(run_processes(ranks, body, over_ucx(algorithm))) == "");
+    }
 }
 
 TEST_CASE("communicators split over UCX have links of their own, and outlive the one they come from") {
