@@ -252,6 +252,28 @@ typedef struct {
 
 /** Runs a call as its function would. */
 rondo_status rondo_run(rondo_communicator* communicator, const rondo_call* call);
+
+/** One tensor of a rondo_bucket. In place: input == output. Arrays are made of it, so it never grows. */
+typedef struct {
+  const void* input; /**< this rank's contribution */
+  void* output;      /**< gets the result */
+  uint64_t count;    /**< elements; of none the pointers may be NULL */
+} rondo_tensor;
+
+/** What rondo_all_reduce_fused() takes, as rondo::Bucket. Grows as rondo_options does. The list is copied when a call begins, its tensors
+ * are not. */
+typedef struct {
+  size_t size;                 /**< sizeof(rondo_bucket) */
+  const rondo_tensor* tensors; /**< one behind the other; NULL where there are none */
+  uint64_t tensor_count;       /**< how many */
+  rondo_type type;             /**< of their elements */
+  rondo_op op;                 /**< what combines them */
+  double factor;               /**< of RONDO_PREMUL_SUM: multiplies this rank's elements; else unused */
+} rondo_bucket;
+
+/** One all_reduce of many tensors, read and written where they lie. Ranks agree on the sum of the counts alone:
+ * rondo::Communicator::all_reduce_fused(). Errors: as those of collectives; RONDO_INVALID_ARGUMENT names the tensor. */
+rondo_status rondo_all_reduce_fused(rondo_communicator* communicator, const rondo_bucket* bucket);
 /** @} */
 
 /** @name Point to point
@@ -281,6 +303,8 @@ rondo_status rondo_start(rondo_communicator* communicator, const rondo_call* cal
 /** Starts a rondo_all_reduce(). */
 rondo_status rondo_start_all_reduce(rondo_communicator* communicator, const void* input, void* output, uint64_t count, rondo_type type, rondo_op op,
                                     rondo_work** work);
+/** Starts a rondo_all_reduce_fused(). */
+rondo_status rondo_start_all_reduce_fused(rondo_communicator* communicator, const rondo_bucket* bucket, rondo_work** work);
 /** Starts a rondo_reduce(). */
 rondo_status rondo_start_reduce(rondo_communicator* communicator, const void* input, void* output, uint64_t count, rondo_type type, rondo_op op, uint32_t root,
                                 rondo_work** work);

@@ -64,6 +64,15 @@ std::optional<Error> wrong_call(const rondo_call& call, std::uint32_t ranks) {
   return wrong("root " + std::to_string(call.root) + " is not below " + std::to_string(ranks) + " ranks");
 }
 
+std::optional<Error> wrong_bucket(const rondo_bucket* bucket) {
+  if (auto error = find_null({{"bucket", bucket}})) return error;
+  if (auto error = wrong_struct(bucket, bucket->size, sizeof *bucket, "rondo_bucket")) return error;
+  if (auto error = wrong_number("operation", bucket->op, reduce_op_count)) return error;
+  if (auto error = wrong_type(bucket->type)) return error;
+  if (bucket->tensors != nullptr || bucket->tensor_count == 0) return std::nullopt;
+  return wrong("tensors is null, with " + std::to_string(bucket->tensor_count) + " of them");
+}
+
 Result<std::chrono::nanoseconds> duration_of(double seconds, const char* name) {
   if (seconds >= 0) return std::chrono::nanoseconds(std::llround(std::min(seconds, longest_seconds) * 1e9));
   return wrong(std::string(name) + " is " + std::to_string(seconds) + "; accepted: 0 or more seconds");  // not a number comes here too

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "rondo/communicator.hpp"
 #include "rondo/rondo.h"
@@ -55,6 +56,9 @@ std::optional<Error> wrong_type(rondo_type type);
 /// What is wrong with a call before its plan is known.
 std::optional<Error> wrong_call(const rondo_call& call, std::uint32_t ranks);
 
+/// What is wrong with a list before its tensors are judged.
+std::optional<Error> wrong_bucket(const rondo_bucket* bucket);
+
 /// Seconds from C; `name` is the argument's.
 Result<std::chrono::nanoseconds> duration_of(double seconds, const char* name);
 
@@ -76,6 +80,19 @@ inline DataType type_of(rondo_type type) { return static_cast<DataType>(type); }
 inline Call call_of(const rondo_call& call) {
   const auto op = static_cast<ReduceOp>(call.op);
   return {static_cast<Collective>(call.collective), call.input, call.output, call.count, type_of(call.type), op, call.root, call.factor};
+}
+
+inline std::vector<Tensor> tensors_of(const rondo_bucket& bucket) {
+  std::vector<Tensor> tensors;
+  tensors.reserve(bucket.tensor_count);
+  for (std::uint64_t t = 0; t < bucket.tensor_count; ++t)
+    tensors.push_back({bucket.tensors[t].input, bucket.tensors[t].output, bucket.tensors[t].count});
+  return tensors;
+}
+
+/// `tensors` are tensors_of() it, and must outlive it.
+inline Bucket bucket_of(const rondo_bucket& bucket, const std::vector<Tensor>& tensors) {
+  return {tensors, type_of(bucket.type), static_cast<ReduceOp>(bucket.op), bucket.op == RONDO_PREMUL_SUM ? bucket.factor : 1};
 }
 
 inline Blocks blocks_of(const Communicator& communicator, const std::uint64_t* counts, const std::uint64_t* offsets) {

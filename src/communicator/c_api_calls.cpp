@@ -1,4 +1,4 @@
-// The C interface: calls that block, and groups. Every collective but all_to_all_v takes rondo_run's way.
+// The C interface: calls that block, and groups. Every collective but all_to_all_v and lists takes rondo_run's way.
 #include "communicator/c_api.hpp"
 
 using namespace rondo;
@@ -25,6 +25,15 @@ rondo_status rondo_run(rondo_communicator* communicator, const rondo_call* call)
     return {};
   });
   return judged == RONDO_SUCCESS ? run(communicator, *call) : judged;
+}
+
+rondo_status rondo_all_reduce_fused(rondo_communicator* communicator, const rondo_bucket* bucket) {
+  return guarded([&]() -> Result<void> {
+    if (auto error = find_null({{"communicator", communicator}})) return *error;
+    if (auto error = wrong_bucket(bucket)) return *error;
+    const auto tensors = tensors_of(*bucket);
+    return communicator->value.all_reduce_fused(bucket_of(*bucket, tensors));
+  });
 }
 
 rondo_status rondo_all_reduce(rondo_communicator* communicator, const void* input, void* output, uint64_t count, rondo_type type, rondo_op op) {

@@ -41,6 +41,14 @@ rondo_status rondo_start_all_reduce(rondo_communicator* communicator, const void
                                     rondo_work** work) {
   return start(communicator, make_call(RONDO_ALL_REDUCE, input, output, count, type, op), work);
 }
+rondo_status rondo_start_all_reduce_fused(rondo_communicator* communicator, const rondo_bucket* bucket, rondo_work** work) {
+  return guarded([&]() -> Result<void> {
+    if (auto error = find_null({{"communicator", communicator}, {"work", work}})) return *error;
+    if (auto error = wrong_bucket(bucket)) return *error;
+    const auto tensors = tensors_of(*bucket);
+    return hand_over(communicator->value.start_all_reduce_fused(bucket_of(*bucket, tensors)), work);
+  });
+}
 rondo_status rondo_start_reduce(rondo_communicator* communicator, const void* input, void* output, uint64_t count, rondo_type type, rondo_op op, uint32_t root,
                                 rondo_work** work) {
   return start(communicator, make_call(RONDO_REDUCE, input, output, count, type, op, root), work);

@@ -29,9 +29,16 @@ const std::uint64_t counts[] = {1, 1};
 std::uint32_t source = 0;
 using A = const Arguments&;
 
+rondo_status fused(rondo_type type, rondo_op op, const std::function<rondo_status(const rondo_bucket*)>& call) {
+  const rondo_tensor tensors[] = {{in, out, 1}};
+  const rondo_bucket bucket{sizeof(rondo_bucket), tensors, 1, type, op, 0};
+  return call(&bucket);
+}
+
 const std::vector<Function> functions{
     {"all_reduce", "to", [](A a) { return rondo_all_reduce(a.c, in, out, 1, a.type, a.op); }},
     {"all_reduce_premul", "t", [](A a) { return rondo_all_reduce_premul(a.c, in, out, 1, a.type, 1); }},
+    {"all_reduce_fused", "to", [](A a) { return fused(a.type, a.op, [&](const rondo_bucket* b) { return rondo_all_reduce_fused(a.c, b); }); }},
     {"reduce", "top", [](A a) { return rondo_reduce(a.c, in, out, 1, a.type, a.op, a.peer); }},
     {"broadcast", "tp", [](A a) { return rondo_broadcast(a.c, in, out, 1, a.type, a.peer); }},
     {"reduce_scatter", "to", [](A a) { return rondo_reduce_scatter(a.c, in, out, 1, a.type, a.op); }},
@@ -46,6 +53,8 @@ const std::vector<Function> functions{
     {"recv", "tp", [](A a) { return rondo_recv(a.c, out, 1, a.type, a.peer); }},
     {"recv_any", "t", [](A a) { return rondo_recv_any(a.c, out, 1, a.type, &source); }},
     {"start_all_reduce", "tow", [](A a) { return rondo_start_all_reduce(a.c, in, out, 1, a.type, a.op, a.work); }},
+    {"start_all_reduce_fused", "tow",
+     [](A a) { return fused(a.type, a.op, [&](const rondo_bucket* b) { return rondo_start_all_reduce_fused(a.c, b, a.work); }); }},
     {"start_reduce", "topw", [](A a) { return rondo_start_reduce(a.c, in, out, 1, a.type, a.op, a.peer, a.work); }},
     {"start_broadcast", "tpw", [](A a) { return rondo_start_broadcast(a.c, in, out, 1, a.type, a.peer, a.work); }},
     {"start_reduce_scatter", "tow", [](A a) { return rondo_start_reduce_scatter(a.c, in, out, 1, a.type, a.op, a.work); }},
@@ -124,6 +133,30 @@ TEST_CASE("through C calls as values are judged field by field", "[threads]") {
                         expect(rondo_start(c, &collective, nullptr), RONDO_INVALID_ARGUMENT, "work"),
                         expect(rondo_plan_for(nullptr, &collective, &json), RONDO_INVALID_ARGUMENT, "communicator"),
                         expect(rondo_plan_for(c, &collective, nullptr), RONDO_INVALID_ARGUMENT, "json"), work == nullptr && json == nullptr ? "" : "a result"});
+  };
+  CHECK(run_two(body) == "");
+}
+
+TEST_CASE("through C lists of tensors are judged field by field", "[threads]") {
+  const auto body = [](Rank c, std::uint32_t) -> std::string {
+    rondo_work* work = nullptr;
+    const rondo_tensor one[] = {{in, out, 1}}, half[] = {{in, out, 1}, {nullptr, out + 1, 3}};
+    const rondo_bucket right{sizeof(rondo_bucket), one, 1, RONDO_F32, RONDO_SUM, 0};
+    rondo_bucket size = right, none = right, null = right, unknown = right;
+    size.size = sizeof(size_t);
+    none.tensors = nullptr;
+    null.tensors = half;
+    null.tensor_count = 2;
+    unknown.op = static_cast<rondo_op>(256);
+    const std::pair<const rondo_bucket*, const char*> wrong_buckets[] = {{&size, "size of rondo_bucket"}, {&none, "tensors is null, with 1"},
+                                                                         {&null, "tensor 1: input is null, with count 3"},
+                                                                         {&unknown, "unknown operation 256"}, {nullptr, "bucket is null"}};
+    for (const auto& [bucket, word] : wrong_buckets) {
+      const std::string wrong = first_wrong({expect(rondo_all_reduce_fused(c, bucket), RONDO_INVALID_ARGUMENT, word),
+                                             expect(rondo_start_all_reduce_fused(c, bucket, &work), RONDO_INVALID_ARGUMENT, word)});
+      if (!wrong.empty()) return wrong;
+    }
+    return work == nullptr ? "" : "a work of a call that was refused";
   };
   CHECK(run_two(body) == "");
 }
