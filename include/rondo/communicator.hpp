@@ -74,6 +74,9 @@ struct Bucket {
   DataType type = DataType::f32;    ///< of their elements
   ReduceOp op = ReduceOp::sum;      ///< what combines them
   double scale = 1;                 ///< premul_sum: this rank's factor, as in a Call; else 1
+  /// f16 or bf16, with f32, sum, avg and premul_sum: ranks read one another's contributions in this type, and add them in f32. Half the traffic, less
+  /// precision: contributions (scaled) are rounded to it, and results may be. Still every rank ends with the same bits.
+  std::optional<DataType> wire = std::nullopt;
 };
 
 class Work;
@@ -137,7 +140,8 @@ class Communicator {
   /// element i of the other ranks' lists. Ranks agree on the sum of the counts; where one tensor ends and the next begins is each rank's own
   /// affair. Between processes, a rank whose elements lie in one ordinary buffer may call all_reduce() instead. Lists are ordinary memory
   /// wherever they lie, so that an all_reduce() on symmetric memory, or among threads of a process, is another call (mismatch).
-  /// Errors: as run(); invalid_argument names the tensor: null, misaligned, or its output overlaps what another one reads or writes.
+  /// Errors: as run(); invalid_argument names the tensor: null, misaligned, or its output overlaps what another one reads or writes;
+  /// unsupported: a wire type on a strict communicator, over message links, or where a plan was brought along.
   /// docs/design/0012-fused-buckets.md.
   Result<void> all_reduce_fused(const Bucket& bucket);
   /// Starts an all_reduce_fused(), as start() does.

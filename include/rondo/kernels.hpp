@@ -30,12 +30,32 @@ struct KernelCall {
 /// Does a call of one operation on one type.
 using Kernel = void (*)(const KernelCall& call);
 
+/// One call of a wire kernel: a sum of f32 that lie, some of them, in memory as a 16-bit type, the wire (docs/design/0012-fused-buckets.md). As for
+/// KernelCall: alignment, overlaps, and the tree. At most 64 sources and 64 destinations.
+struct WireCall {
+  const void* const* sources = nullptr;  ///< source_count of them, `count` elements each
+  void* const* destinations = nullptr;   ///< destination_count of them, likewise
+  std::uint32_t source_count = 0;        ///< ≥ 1
+  std::uint32_t destination_count = 0;   ///< ≥ 1
+  std::uint64_t count = 0;               ///< elements
+  std::uint64_t wire_sources = 0;        ///< bit s: source s has elements of the wire type; others have f32, each rounded to the wire type as it is read
+  std::uint64_t wire_destinations = 0;   ///< bit d: likewise; where there is one, the result is rounded to the wire type for all
+  std::uint64_t scaled_sources = 0;      ///< bit s: source s, of f32, is multiplied by `scale` before it is rounded
+  std::uint64_t streamed = 0;            ///< bit d: destination d won't be read soon; may be written past the caches
+  double scale = 1;                      ///< used as f32
+  std::uint32_t divisor = 0;             ///< avg: divide the result by this, then round; 0: don't
+};
+
+/// Does a call with one wire type.
+using WireKernel = void (*)(const WireCall& call);
+
 /// Kernels by operation and type. 16-bit floating types are widened to f32, combined there, and rounded once (to nearest
 /// even). Integer sums wrap. min/max: a NaN in any source gives a NaN. A null entry: not defined (is_defined is false).
 /// avg and premul_sum share sum's entry semantics; they differ by the call's fields alone, which no other operation takes
 /// (scaling or dividing with one aborts). Every instruction set gives the same bits, but for the sign and payload of NaNs.
 struct KernelTable {
   std::array<std::array<Kernel, data_type_count>, reduce_op_count> reduce{};  ///< by operation, then type
+  std::array<WireKernel, data_type_count> wire{};  ///< by wire type; null but for f16 and bf16
   /// The entry for both; null where they are not defined together.
   Kernel get(ReduceOp op, DataType type) const { return reduce[static_cast<std::size_t>(op)][static_cast<std::size_t>(type)]; }
 };

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -111,6 +112,7 @@ struct PlanHeader {
   bool in_place = true;                         ///< proved for overlapping ones, as Alias describes
   std::vector<std::uint32_t> order;             ///< position → rank along rings and in groups; empty: by rank number
   std::vector<std::uint32_t> groups;            ///< ranks of groups that are near one another and follow one another in `order`, smallest first
+  std::optional<DataType> wire = std::nullopt;  ///< scratch holds f16 or bf16 where inputs and outputs are f32, which sums round to on the way
   bool neutral = true;                          ///< programs may hold links or `after`; false: they don't, so lower() has nothing to do
   bool operator==(const PlanHeader&) const = default;  ///< field by field
 };

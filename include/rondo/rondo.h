@@ -260,6 +260,9 @@ typedef struct {
   uint64_t count;    /**< elements; of none the pointers may be NULL */
 } rondo_tensor;
 
+#define RONDO_WIRE_F16 1  /**< rondo_bucket::wire: ranks read one another's contributions as f16 */
+#define RONDO_WIRE_BF16 2 /**< the same as bf16 */
+
 /** What rondo_all_reduce_fused() takes, as rondo::Bucket. Grows as rondo_options does. The list is copied when a call begins, its tensors
  * are not. */
 typedef struct {
@@ -269,6 +272,7 @@ typedef struct {
   rondo_type type;             /**< of their elements */
   rondo_op op;                 /**< what combines them */
   double factor;               /**< of RONDO_PREMUL_SUM: multiplies this rank's elements; else unused */
+  uint64_t wire;               /**< RONDO_WIRE_F16 or RONDO_WIRE_BF16, as rondo::Bucket::wire; 0: none */
 } rondo_bucket;
 
 /** One all_reduce of many tensors, read and written where they lie. Ranks agree on the sum of the counts alone:

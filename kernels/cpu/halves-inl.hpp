@@ -72,11 +72,12 @@ struct F16 {
   template <std::size_t L>
   static HWY_INLINE Pair<L> load(const std::uint16_t* from) {
     const typename Pair<L>::Tag floats;
-    const auto first = widen(floats, from);
+    const hn::Rebind<std::uint16_t, decltype(floats)> halves;
+    const auto first = widen(floats, hn::LoadU(halves, from));
     if constexpr (L == 1)
       return {first, first};
     else
-      return {first, widen(floats, from + L / 2)};
+      return {first, widen(floats, hn::LoadU(halves, from + L / 2))};
   }
 
   template <bool streamed, std::size_t L>
@@ -97,13 +98,11 @@ struct F16 {
     }
   }
 
- private:
-// Highway's emulation of the conversions isn't used: it doesn't round to nearest even everywhere.
+// One vector. Highway's emulation of the conversions isn't used: it doesn't round to nearest even everywhere.
 #if HWY_ARCH_ARM_A64 || (HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2 && !defined(HWY_DISABLE_F16C))
   template <class D>
-  static HWY_INLINE hn::Vec<D> widen(D floats, const std::uint16_t* from) {
-    const hn::Rebind<std::uint16_t, D> halves;
-    return hn::PromoteTo(floats, hn::BitCast(hn::Rebind<hwy::float16_t, D>(), hn::LoadU(halves, from)));
+  static HWY_INLINE hn::Vec<D> widen(D floats, hn::Vec<hn::Rebind<std::uint16_t, D>> halves) {
+    return hn::PromoteTo(floats, hn::BitCast(hn::Rebind<hwy::float16_t, D>(), halves));
   }
 
   template <class D>
@@ -112,9 +111,9 @@ struct F16 {
   }
 #else
   template <class D>
-  static HWY_INLINE hn::Vec<D> widen(D floats, const std::uint16_t* from) {
+  static HWY_INLINE hn::Vec<D> widen(D floats, hn::Vec<hn::Rebind<std::uint16_t, D>> halves) {
     const hn::RebindToUnsigned<D> words;
-    const auto half = hn::PromoteTo(words, hn::LoadU(hn::Rebind<std::uint16_t, D>(), from));
+    const auto half = hn::PromoteTo(words, halves);
     const auto sign = hn::ShiftLeft<16>(hn::And(half, hn::Set(words, 0x8000u)));
     const auto magnitude = hn::ShiftLeft<13>(hn::And(half, hn::Set(words, 0x7FFFu)));
     const auto exponent = hn::And(magnitude, hn::Set(words, 0x0F800000u));
@@ -154,6 +153,7 @@ struct F16 {
     return hn::DemoteTo(hn::Rebind<std::uint16_t, D>(), hn::BitCast(integers, hn::Or(result, sign)));
   }
 
+ private:
   /// value > limit, both below 2^31, where a signed comparison is the one that every instruction set has.
   template <class D, class V>
   static HWY_INLINE auto signed_greater(D words, V value, std::uint32_t limit) {

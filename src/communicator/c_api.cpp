@@ -69,6 +69,7 @@ std::optional<Error> wrong_bucket(const rondo_bucket* bucket) {
   if (auto error = wrong_struct(bucket, bucket->size, sizeof *bucket, "rondo_bucket")) return error;
   if (auto error = wrong_number("operation", bucket->op, reduce_op_count)) return error;
   if (auto error = wrong_type(bucket->type)) return error;
+  if (bucket->wire > RONDO_WIRE_BF16) return wrong("unknown wire " + std::to_string(bucket->wire) + "; accepted: 0 to " + std::to_string(RONDO_WIRE_BF16));
   if (bucket->tensors != nullptr || bucket->tensor_count == 0) return std::nullopt;
   return wrong("tensors is null, with " + std::to_string(bucket->tensor_count) + " of them");
 }

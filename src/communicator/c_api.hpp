@@ -92,7 +92,9 @@ inline std::vector<Tensor> tensors_of(const rondo_bucket& bucket) {
 
 /// `tensors` are tensors_of() it, and must outlive it.
 inline Bucket bucket_of(const rondo_bucket& bucket, const std::vector<Tensor>& tensors) {
-  return {tensors, type_of(bucket.type), static_cast<ReduceOp>(bucket.op), bucket.op == RONDO_PREMUL_SUM ? bucket.factor : 1};
+  Bucket list{tensors, type_of(bucket.type), static_cast<ReduceOp>(bucket.op), bucket.op == RONDO_PREMUL_SUM ? bucket.factor : 1};
+  if (bucket.wire != 0) list.wire = bucket.wire == RONDO_WIRE_F16 ? DataType::f16 : DataType::bf16;
+  return list;
 }
 
 inline Blocks blocks_of(const Communicator& communicator, const std::uint64_t* counts, const std::uint64_t* offsets) {

@@ -27,6 +27,7 @@ std::string describe(const CallIdentity& identity) {
     const bool from_root = identity.collective == Collective::broadcast || identity.collective == Collective::scatter;
     text += (from_root ? " from rank " : " to rank ") + std::to_string(identity.root);
   }
+  if (identity.wire) text += " by way of " + std::string(to_string(*identity.wire));
   if (identity.symmetric) text += identity.in_place ? " in place in symmetric memory" : " in symmetric memory";
   return text;
 }

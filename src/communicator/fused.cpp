@@ -82,7 +82,9 @@ Result<SegmentTable> table_of(const Bucket& bucket) {
 
 Task task_of(const Bucket& bucket, const SegmentTable& table) {
   const std::uint64_t count = table.bytes() / size_of(bucket.type);
-  return Task{PlanKey{count, 0, Collective::all_reduce, bucket.type, bucket.op}, Binding{nullptr, nullptr, bucket.scale, nullptr, &table}};
+  PlanKey key{count, 0, Collective::all_reduce, bucket.type, bucket.op};
+  key.wire = bucket.wire;
+  return Task{key, Binding{nullptr, nullptr, bucket.scale, nullptr, &table}};
 }
 
 /// An operation that keeps its list.
@@ -95,7 +97,21 @@ std::shared_ptr<Operation> operation_of(const Bucket& bucket, SegmentTable table
 
 }  // namespace
 
+std::optional<Error> Communicator::Impl::wrong_wire(const Bucket& bucket) const {
+  if (!bucket.wire) return std::nullopt;
+  const auto unsupported = [](const std::string& detail) { return Error{Errc::unsupported, detail, 0, "all_reduce_fused"}; };
+  if (*bucket.wire != DataType::f16 && *bucket.wire != DataType::bf16)
+    return wrong("a wire of " + std::string(to_string(*bucket.wire)) + "; accepted: f16 and bf16");
+  if (bucket.type != DataType::f32) return wrong("a wire type with tensors of " + std::string(to_string(bucket.type)) + "; accepted: f32");
+  if (bucket.op != ReduceOp::sum && bucket.op != ReduceOp::avg && bucket.op != ReduceOp::premul_sum)
+    return wrong("a wire type with " + std::string(to_string(bucket.op)) + "; accepted: sum, avg and premul_sum");
+  if (parts_.options.strict) return unsupported("a wire type rounds contributions, and this communicator is strict");
+  if (main_->cache.source().message_links) return unsupported("a wire type takes memory that ranks share; between these ranks there are messages");
+  return std::nullopt;
+}
+
 Result<void> Communicator::Impl::run_fused(const Bucket& bucket) {
+  if (auto error = wrong_wire(bucket)) return *error;
   auto table = table_of(bucket);
   if (!table) return table.error();
   if (in_group()) {
@@ -106,6 +122,7 @@ Result<void> Communicator::Impl::run_fused(const Bucket& bucket) {
 }
 
 Work Communicator::Impl::start_fused(const Bucket& bucket) {
+  if (auto error = wrong_wire(bucket)) return failed_work(*error);
   auto table = table_of(bucket);
   if (!table) return failed_work(table.error());
   return start_on(Result<Channel*>(main_.get()), operation_of(bucket, std::move(*table)));

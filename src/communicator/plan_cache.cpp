@@ -11,7 +11,7 @@ std::uint64_t header_hash(const PlanHeader& header) {
   for (const std::uint64_t word : {std::uint64_t{static_cast<std::uint8_t>(header.collective)}, std::uint64_t{static_cast<std::uint8_t>(header.protocol)},
                                    std::uint64_t{header.ranks}, std::uint64_t{header.root}, std::uint64_t{header.chunks_per_block},
                                    std::uint64_t{header.scratch_chunks}, std::uint64_t{header.depth}, std::uint64_t{header.piece_bytes},
-                                   std::uint64_t{header.alignment_bytes}})
+                                   std::uint64_t{header.alignment_bytes}, header.wire ? static_cast<std::uint64_t>(*header.wire) + 1 : 0})
     hash = mix(hash, word);
   for (const std::uint32_t rank : header.order) hash = mix(hash, rank);
   for (const std::uint32_t ranks : header.groups) hash = mix(hash, ~std::uint64_t{ranks});
@@ -24,7 +24,7 @@ std::size_t PlanCache::Hash::operator()(const PlanKey& key) const {
   const std::uint64_t small = static_cast<std::uint64_t>(key.collective) | static_cast<std::uint64_t>(key.type) << 8 |
                               static_cast<std::uint64_t>(key.op) << 16 |
                               static_cast<std::uint64_t>(key.symmetric) << 24 | static_cast<std::uint64_t>(key.in_place) << 25 |
-                              static_cast<std::uint64_t>(key.root) << 32;
+                              (key.wire ? static_cast<std::uint64_t>(*key.wire) + 1 : 0) << 26 | static_cast<std::uint64_t>(key.root) << 32;
   return mix(mix(0, key.count), small);
 }
 
@@ -51,6 +51,7 @@ Result<Plan> PlanCache::plan(const PlanKey& key) const {
     return key.symmetric && found->second.direct ? *found->second.direct : found->second.plan;
   Request request{key.collective, source_.ranks, key.count, key.type, key.op, key.root, Alias::none};
   request.symmetric = key.symmetric;
+  request.wire = key.wire;
   if (key.in_place) request.alias = Alias::same;
   return plan_call(*source_.topology, source_.cost, source_.options, request);
 }
@@ -67,6 +68,8 @@ Result<const PreparedPlan*> PlanCache::find(const PlanKey& key) {
     return Error{Errc::unsupported,
                  "plan '" + imported->second.plan.header.algorithm + "' stores results that are combined in part, which rounds " +
                      std::string(to_string(key.type)) + "; this communicator is strict", 0, "call"};
+  if (imported != imported_.end() && key.wire)
+    return Error{Errc::unsupported, "plan '" + imported->second.plan.header.algorithm + "' was brought along, and has no form for a wire type", 0, "call"};
   auto planned = plan(key);
   if (!planned) return planned.error();
   CompileRequest request;
@@ -86,7 +89,7 @@ Result<const PreparedPlan*> PlanCache::find(const PlanKey& key) {
   auto prepared = std::make_unique<PreparedPlan>();
   prepared->executable = std::move(*executable);
   prepared->identity = CallIdentity{key.collective, key.type, key.op, key.root, key.count, request.plan_hash, key.symmetric && !source_.one_process,
-                                    key.in_place && !source_.one_process};
+                                    key.in_place && !source_.one_process, key.wire};
   prepared->digest = prepared->identity.digest();
   prepared->rule = pointer_rule(key, planned->header);
   planned->header.algorithm.copy(prepared->name.data(), prepared->name.size() - 1);

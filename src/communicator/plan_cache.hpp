@@ -23,6 +23,7 @@ struct PlanKey {
   ReduceOp op = ReduceOp::sum;
   bool symmetric = false;  ///< peers can read the call's buffers
   bool in_place = false;   ///< of symmetric all_reduces: ranks agree on it
+  std::optional<DataType> wire = std::nullopt;  ///< of sums of f32
   bool operator==(const PlanKey&) const = default;
 };
 

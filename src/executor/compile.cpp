@@ -67,8 +67,11 @@ class Compiler {
     out_.direct = header_.protocol == Protocol::direct && request_.direct;
     if (header_.collective == Collective::all_to_all_v) return size_pieces_of_blocks();
     longest_ = header_.collective == Collective::barrier ? 0 : chunk_bytes(0);
-    const std::uint64_t whole = std::max<std::uint64_t>(64, (longest_ + 63) / 64 * 64);
-    out_.piece_bytes = header_.piece_bytes == 0 ? whole : std::max<std::uint64_t>(64, header_.piece_bytes / 64 * 64);
+    if (header_.wire)
+      if (auto served = size_wire(); !served) return served;
+    const std::uint64_t unit = std::uint64_t{64} << out_.wire_shift;  // so that slots are whole lines
+    const std::uint64_t whole = std::max(unit, (longest_ + unit - 1) / unit * unit);
+    out_.piece_bytes = header_.piece_bytes == 0 ? whole : std::max(unit, header_.piece_bytes / unit * unit);
     if (out_.inlined) {
       lines_per_chunk_ = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, (longest_ + inline_payload - 1) / inline_payload));
       const std::uint64_t need = std::uint64_t{header_.scratch_chunks} * lines_per_chunk_;
@@ -77,12 +80,23 @@ class Compiler {
     } else if (header_.scratch_chunks > 0) {
       const std::uint64_t fits = request_.layout.half_bytes / header_.depth / header_.scratch_chunks / 64 * 64;
       if (fits == 0) return too_small("bytes of staging", std::uint64_t{64} * header_.depth * header_.scratch_chunks, request_.layout.half_bytes);
-      out_.piece_bytes = std::min(out_.piece_bytes, fits);
+      out_.piece_bytes = std::min(out_.piece_bytes, fits << out_.wire_shift);
     }
     out_.piece_bytes = std::min(out_.piece_bytes, whole);
-    out_.slot_stride = out_.piece_bytes * header_.scratch_chunks;
+    out_.slot_stride = slot_bytes() * header_.scratch_chunks;
     out_.pieces = std::max<std::uint64_t>(1, (longest_ + out_.piece_bytes - 1) / out_.piece_bytes);
     rotate_slots();
+    return {};
+  }
+
+  std::uint64_t slot_bytes() const { return out_.piece_bytes >> out_.wire_shift; }
+
+  /// Lengths and pieces are those of the caller's elements; slots are shorter.
+  Result<void> size_wire() {
+    if (request_.type != DataType::f32 || request_.message_links)
+      return Error{Errc::unsupported, "the plan has slots of " + std::string(to_string(*header_.wire)) + ", which serve f32 in memory that ranks share"};
+    out_.wire_kernel = cpu_kernels().wire[static_cast<std::size_t>(*header_.wire)];
+    out_.wire_shift = 1;
     return {};
   }
 
@@ -296,7 +310,7 @@ class Compiler {
           exec.base = rank;
         } else {
           exec.kind = ExecOperand::slot;
-          exec.offset = out_.by_blocks ? index * (out_.piece_bytes + block_header_bytes) + block_header_bytes : index * out_.piece_bytes;
+          exec.offset = out_.by_blocks ? index * (out_.piece_bytes + block_header_bytes) + block_header_bytes : index * slot_bytes();
           exec.base = base_staging + rank;
         }
         return exec;

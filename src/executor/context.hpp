@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "executor/slot_layout.hpp"
@@ -22,15 +23,20 @@ struct CallIdentity {
   std::uint64_t plan_hash = 0;
   bool symmetric = false;  ///< peers can read its buffers
   bool in_place = false;   ///< where ranks have to agree on it
+  std::optional<DataType> wire = std::nullopt;  ///< what scratch holds, where that is another type
 
   std::uint64_t what() const {
     return static_cast<std::uint64_t>(collective) | static_cast<std::uint64_t>(type) << 8 | static_cast<std::uint64_t>(op) << 16 |
-           static_cast<std::uint64_t>(symmetric) << 24 | static_cast<std::uint64_t>(in_place) << 25;
+           static_cast<std::uint64_t>(symmetric) << 24 | static_cast<std::uint64_t>(in_place) << 25 |
+           (wire ? static_cast<std::uint64_t>(*wire) + 1 : 0) << 26;
   }
   std::uint32_t digest() const;
+  static std::optional<DataType> wire_of(std::uint64_t number) {
+    return number == 0 ? std::nullopt : std::optional(static_cast<DataType>(number - 1));
+  }
   static CallIdentity of_words(std::uint64_t count, std::uint64_t plan_hash, std::uint64_t what, std::uint64_t root) {
     return {static_cast<Collective>(what & 0xff), static_cast<DataType>(what >> 8 & 0xff), static_cast<ReduceOp>(what >> 16 & 0xff),
-            static_cast<std::uint32_t>(root), count, plan_hash, (what >> 24 & 1) != 0, (what >> 25 & 1) != 0};
+            static_cast<std::uint32_t>(root), count, plan_hash, (what >> 24 & 1) != 0, (what >> 25 & 1) != 0, wire_of(what >> 26 & 0xf)};
   }
 };
 

@@ -99,6 +99,8 @@ struct Executable {
   std::uint32_t element_bytes = 1;
   std::uint32_t divisor = 0;         ///< avg: what a finishing step divides by
   Kernel kernel = nullptr;           ///< null for calls that combine nothing
+  WireKernel wire_kernel = nullptr;  ///< where slots hold a wire type: all of its copies and reductions. Its calls bind segments
+  std::uint32_t wire_shift = 0;      ///< then: so many times shorter is an element in a slot, as a power of two
   std::uint64_t plan_hash = 0;
 };
 

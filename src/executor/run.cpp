@@ -6,6 +6,7 @@
 #include "executor/run_links.hpp"
 #include "executor/run_segments.hpp"
 #include "executor/run_steps.hpp"
+#include "executor/run_wire.hpp"
 
 namespace rondo {
 

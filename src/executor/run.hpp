@@ -114,6 +114,7 @@ class BasicRun {
   /// A user buffer's address in a call of one piece.
   std::byte* user_address(const ExecOperand& operand) const { return bases_[operand.base] + operand.offset; }
   std::byte* address(const ExecOperand& operand, std::uint64_t piece) const;
+  void combine_wire(const ExecStep& step, const void* const* pointers, std::uint64_t bytes, std::uint64_t streamed);
   void combine_and_copy(const ExecStep& step, void** pointers, std::uint64_t bytes, std::uint64_t streamed);
   void combine(const ExecStep& step, const void* const* sources, void* const* destinations, std::uint32_t destination_count,
                std::uint64_t bytes, std::uint64_t streamed);

@@ -59,7 +59,7 @@ void BasicRun<digests>::move_runs(const ExecStep& step, std::uint64_t piece, std
     for (std::uint32_t i = 0; i < total; ++i) {
       Place& place = places_[i];
       if (place.segment == nullptr) {
-        pointers[i] = place.begin + done;
+        pointers[i] = place.begin + (done >> executable_->wire_shift);
         continue;
       }
       const std::uint64_t at = place.at + done;
@@ -77,6 +77,7 @@ void BasicRun<digests>::move_runs(const ExecStep& step, std::uint64_t piece, std
 
 template <bool digests>
 void BasicRun<digests>::move_run(const ExecStep& step, void** pointers, std::uint64_t bytes, std::uint64_t streamed) {
+  if (executable_->wire_kernel != nullptr) return combine_wire(step, pointers, bytes, streamed);
   if (step.reduces) {
     if (step.destinations > 1 && executable_->copies_beat_stores) return combine_and_copy(step, pointers, bytes, streamed);
     return combine(step, const_cast<const void* const*>(pointers), pointers + step.sources, step.destinations, bytes, streamed);

@@ -48,6 +48,16 @@ Result<void> check_groups(const PlanHeader& header) {
   return {};
 }
 
+/// Elements of scratch have half the length of the others' where there is a wire type.
+Result<void> check_wire(const PlanHeader& header) {
+  if (!header.wire) return {};
+  const std::string found = "header: wire " + std::string(to_string(*header.wire));
+  if (*header.wire != DataType::f16 && *header.wire != DataType::bf16) return invalid(found + ", expected f16 or bf16");
+  if (header.collective != Collective::all_reduce) return invalid(found + " in a plan for " + std::string(to_string(header.collective)) + ", expected all_reduce");
+  if (header.protocol != Protocol::staged) return invalid(found + " with protocol " + std::string(to_string(header.protocol)) + ", expected staged");
+  return {};
+}
+
 Result<void> check_header(const PlanHeader& header) {
   using namespace plan;
   struct Bound {
@@ -78,6 +88,7 @@ Result<void> check_header(const PlanHeader& header) {
   if (header.max_bytes != 0 && header.min_bytes > header.max_bytes)
     return invalid("header: min_bytes is larger than max_bytes");
   if (auto fine = check_groups(header); !fine) return fine;
+  if (auto fine = check_wire(header); !fine) return fine;
   return check_order(header);
 }
 

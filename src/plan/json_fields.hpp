@@ -27,6 +27,7 @@ void for_each_field(Header& header, Visitor&& visit) {
   visit("in_place", header.in_place);
   visit("order", header.order);
   visit("groups", header.groups);
+  visit("wire", header.wire);
   visit("neutral", header.neutral);
 }
 

@@ -36,6 +36,15 @@ void read_value(const JsonNode& node, Collective& value) {
   value = *parsed;
 }
 
+void read_value(const JsonNode& node, std::optional<DataType>& value) {
+  std::string name;
+  node.read(name);
+  if (node.failed()) return;
+  const auto parsed = parse_data_type(name);
+  if (!parsed) return node.report(parsed.error().detail);
+  value = *parsed;
+}
+
 void read_value(const JsonNode& node, Protocol& value) {
   std::string name;
   node.read(name);

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <type_traits>
 
 #include "plan/json_fields.hpp"
 #include "plan/names.hpp"
@@ -37,6 +38,10 @@ std::string print(const std::vector<std::uint32_t>& values) {
   std::string text = "[";
   for (const std::uint32_t value : values) text += (text.size() == 1 ? "" : ", ") + std::to_string(value);
   return text + "]";
+}
+
+std::string print(DataType type) {
+  return json_string(to_string(type));
 }
 
 /// The shortest digits that read back as the same number; JSON knows no infinities.
@@ -118,8 +123,12 @@ std::string write_plan(const Plan& plan) {
   std::string text = "{";
   Lines fields(text);
   fields.next("  ") += json_string(rondo::plan::format_key) + ": " + print(rondo::plan::format_version);
-  rondo::plan::for_each_field(plan.header, [&](const char* name, const auto& value) {
-    fields.next("  ") += json_string(name) + ": " + print(value);
+  rondo::plan::for_each_field(plan.header, [&]<class Field>(const char* name, const Field& value) {
+    if constexpr (std::is_same_v<Field, std::optional<DataType>>) {
+      if (value) fields.next("  ") += json_string(name) + ": " + print(*value);
+    } else {
+      fields.next("  ") += json_string(name) + ": " + print(value);
+    }
   });
   fields.next("  ") += "\"predicted_ns\": " + print(plan.predicted_ns);
   fields.next("  ") += "\"considered\": [";

@@ -43,6 +43,7 @@ struct Algorithm {
   bool ordered = false;  ///< follows header.order
   /// Why its reductions aren't strict (0009-strict.md), or nothing where they are. Null: they always are.
   std::string_view (*departure)(const Request& request, const CostModel& cost) = nullptr;
+  bool narrows = false;  ///< all ranks end with the same bits where its scratch holds a wire type: results that peers read are no steps of their own
 };
 
 /// All algorithms; a tie in predicted time goes to the earlier one.

@@ -210,8 +210,8 @@ Traffic traffic(const Request& request) {
 double moving_ns(const Request& request, const Terms& terms) {
   const Traffic blocks = traffic(request);
   const double fetched = blocks.fetched * terms.block;
-  const double out = terms.publish(blocks.published * terms.block) + terms.copy(blocks.kept * terms.block);
-  double pulled = terms.pull_from_all(fetched);
+  const double out = terms.publish(blocks.published * terms.block * terms.in_scratch) + terms.copy(blocks.kept * terms.block);
+  double pulled = terms.pull_from_all(fetched * terms.in_scratch);
   if (to_one(request.collective)) pulled = terms.pull(fetched);
   if (from_one(request.collective)) pulled = terms.pull_from_one(fetched, 1, terms.ranks);
   const double in = pulled + (is_reduction(request.collective) ? terms.add(fetched) : 0);
@@ -250,6 +250,6 @@ Cost inline_predict(const Request& request, const CostModel& cost, const PlanLim
 }  // namespace
 
 const Algorithm inline_algorithm{"inline", true, inline_objection, inline_shape, inline_predict, program, false};
-const Algorithm one_shot_algorithm{"one_shot", true, objection, shape, predict, program, false};
+const Algorithm one_shot_algorithm{"one_shot", true, objection, shape, predict, program, false, nullptr, true};
 
 }  // namespace rondo::planner

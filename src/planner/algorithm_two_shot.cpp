@@ -65,8 +65,9 @@ Cost predict(const Request& request, const CostModel& cost, const PlanLimits& li
   const Terms terms(request, cost, limits, shape);
   const double others = terms.ranks - 1;
   const double parts = others * terms.chunk;
-  const double moving =
-      terms.publish(parts) + terms.pull_and_add_from_all(parts) + terms.share(terms.chunk) + terms.pull_from_all(parts);
+  const double shared = parts * terms.in_scratch;
+  const double moving = terms.publish(shared) + terms.pull_from_all(shared) + terms.add(parts) + terms.share(terms.chunk * terms.in_scratch) +
+                        terms.pull_from_all(shared);
   const double steps = (5 + 4 * others) * terms.pieces;
   const double first_lines = 4 * (terms.lines_of_all() - cost.line_ns);
   return {terms.piped_ns(2), terms.work_ns(moving + first_lines, steps), 2, 3 * parts};
@@ -74,6 +75,6 @@ Cost predict(const Request& request, const CostModel& cost, const PlanLimits& li
 
 }  // namespace
 
-const Algorithm two_shot_algorithm{"two_shot", true, objection, shape, predict, program, false};
+const Algorithm two_shot_algorithm{"two_shot", true, objection, shape, predict, program, false, nullptr, true};
 
 }  // namespace rondo::planner

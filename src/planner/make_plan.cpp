@@ -15,6 +15,9 @@ Error wrong(const std::string& detail) {
   return Error{Errc::invalid_argument, detail, 0, "make_plan"};
 }
 
+bool sums(ReduceOp op) { return op == ReduceOp::sum || op == ReduceOp::avg || op == ReduceOp::premul_sum; }
+bool is_wire(DataType type) { return type == DataType::f16 || type == DataType::bf16; }
+
 Result<void> check(const Request& request) {
   const std::string name(to_string(request.collective));
   if (static_cast<std::size_t>(request.collective) >= collective_count)
@@ -29,6 +32,9 @@ Result<void> check(const Request& request) {
     return wrong(std::string(to_string(request.op)) + " is not defined on " + std::string(to_string(request.type)));
   if (is_reduction(request.collective) && !is_defined(request.op, request.collective))
     return wrong(std::string(to_string(request.op)) + " is not defined for " + name);
+  if (request.wire && (request.collective != Collective::all_reduce || request.type != DataType::f32 || !sums(request.op) || !is_wire(*request.wire)))
+    return wrong("a wire of " + std::string(to_string(*request.wire)) + " for " + name + " of " + std::string(to_string(request.type)) + " by " +
+                 std::string(to_string(request.op)) + "; expected f16 or bf16, for all_reduce of f32 by sum, avg or premul_sum");
   const BlockCounts blocks = block_counts(request.collective, request.ranks);
   const std::uint64_t largest =
       (std::uint64_t{1} << 62) / size_of(request.type) / std::max(blocks.input, blocks.output);
@@ -53,6 +59,10 @@ Offer offer(const Algorithm& algorithm, const CostModel& cost, const PlanLimits&
     offer.objection = "there is one rank";
   else if (algorithm.needs_mapped && !limits.mapped)
     offer.objection = "ranks can't read one another's memory";
+  else if (request.wire && !algorithm.narrows && !alone)
+    offer.objection = "it has no form for a wire type";
+  else if (request.wire && request.ranks > 64)
+    offer.objection = "a wire type is served among 64 ranks at most";
   else
     offer.objection = algorithm.objection(request, cost, limits);
   if (offer.objection.empty() && request.strict && is_reduction(request.collective) && algorithm.departure != nullptr)
@@ -150,6 +160,7 @@ Plan build(const Topology& topology, const CostModel& cost, const Request& reque
   header.depth = chosen.shape.depth;
   header.piece_bytes = chosen.shape.piece_bytes;
   header.neutral = chosen.shape.neutral;
+  if (chosen.algorithm->narrows) header.wire = request.wire;
   for (std::size_t k = 0; k < cost.levels.size(); ++k)
     if ((chosen.shape.levels >> k & 1) != 0) header.groups.push_back(cost.levels[k].ranks);
   // all_to_all_v: no block lies where another one of its length does

@@ -43,6 +43,11 @@ inline std::uint64_t piece_limit(const Shape& shape, const PlanLimits& limits) {
   return limits.staging_bytes / shape.depth / shape.lowered_chunks / 64 * 64;
 }
 
+/// Bytes of scratch for each byte of the caller's.
+inline double scratch_share(const Request& request) {
+  return request.wire ? static_cast<double>(size_of(*request.wire)) / static_cast<double>(size_of(request.type)) : 1;
+}
+
 /// One request seen through one shape.
 struct Terms {
   Terms(const Request& request, const CostModel& model, const PlanLimits& limits, const Shape& shape)
@@ -51,8 +56,9 @@ struct Terms {
         block(static_cast<double>(block_bytes(request))),
         chunk(static_cast<double>(chunk_bytes(request, shape.chunks_per_block))) {
     const std::uint64_t wanted = shape.piece_bytes == 0 ? ~std::uint64_t{0} : shape.piece_bytes;
-    piece =
-        std::min(chunk, static_cast<double>(std::max<std::uint64_t>(64, std::min(wanted, piece_limit(shape, limits)))));
+    in_scratch = scratch_share(request);
+    const double fits = static_cast<double>(std::max<std::uint64_t>(64, piece_limit(shape, limits))) / in_scratch;
+    piece = std::min({chunk, std::max(64.0, static_cast<double>(wanted)), fits});
     pieces = chunk <= piece ? 1 : static_cast<double>(static_cast<std::uint64_t>((chunk + piece - 1) / piece));
     const BlockCounts blocks = block_counts(request.collective, request.ranks);
     touched = block * (blocks.input + blocks.output);
@@ -175,6 +181,7 @@ struct Terms {
   double chunk;      ///< bytes of the longest chunk
   double piece = 0;  ///< bytes of a piece
   double pieces = 1;
+  double in_scratch = 1;       ///< what a byte of the caller's takes there
   double touched = 0;          ///< bytes of the caller's buffers, input and output: the busiest rank's
   double touched_by_each = 0;  ///< the same on the average, since all share the way to memory
   double near = 0;             ///< which part of the other ranks is on this one's processor

@@ -31,7 +31,7 @@ using A = const Arguments&;
 
 rondo_status fused(rondo_type type, rondo_op op, const std::function<rondo_status(const rondo_bucket*)>& call) {
   const rondo_tensor tensors[] = {{in, out, 1}};
-  const rondo_bucket bucket{sizeof(rondo_bucket), tensors, 1, type, op, 0};
+  const rondo_bucket bucket{sizeof(rondo_bucket), tensors, 1, type, op, 0, 0};
   return call(&bucket);
 }
 
@@ -141,16 +141,18 @@ TEST_CASE("through C lists of tensors are judged field by field", "[threads]") {
   const auto body = [](Rank c, std::uint32_t) -> std::string {
     rondo_work* work = nullptr;
     const rondo_tensor one[] = {{in, out, 1}}, half[] = {{in, out, 1}, {nullptr, out + 1, 3}};
-    const rondo_bucket right{sizeof(rondo_bucket), one, 1, RONDO_F32, RONDO_SUM, 0};
-    rondo_bucket size = right, none = right, null = right, unknown = right;
+    const rondo_bucket right{sizeof(rondo_bucket), one, 1, RONDO_F32, RONDO_SUM, 0, 0};
+    rondo_bucket size = right, none = right, null = right, unknown = right, wire = right;
     size.size = sizeof(size_t);
     none.tensors = nullptr;
     null.tensors = half;
     null.tensor_count = 2;
     unknown.op = static_cast<rondo_op>(256);
+    wire.wire = 3;
     const std::pair<const rondo_bucket*, const char*> wrong_buckets[] = {{&size, "size of rondo_bucket"}, {&none, "tensors is null, with 1"},
                                                                          {&null, "tensor 1: input is null, with count 3"},
-                                                                         {&unknown, "unknown operation 256"}, {nullptr, "bucket is null"}};
+                                                                         {&unknown, "unknown operation 256"}, {&wire, "unknown wire 3"},
+                                                                         {nullptr, "bucket is null"}};
     for (const auto& [bucket, word] : wrong_buckets) {
       const std::string wrong = first_wrong({expect(rondo_all_reduce_fused(c, bucket), RONDO_INVALID_ARGUMENT, word),
                                              expect(rondo_start_all_reduce_fused(c, bucket, &work), RONDO_INVALID_ARGUMENT, word)});

@@ -67,10 +67,10 @@ TEST_CASE("through C a list of tensors is reduced where it lies, at once or star
   const auto body = [](Rank c, std::uint32_t rank) -> std::string {
     std::vector<float> first{1, 2}, second{3}, result(1, -1), scaled(2, -1);
     const rondo_tensor tensors[] = {{first.data(), first.data(), 2}, {nullptr, nullptr, 0}, {second.data(), result.data(), 1}};
-    const rondo_bucket bucket{sizeof(rondo_bucket), tensors, 3, RONDO_F32, RONDO_SUM, 0};
+    const rondo_bucket bucket{sizeof(rondo_bucket), tensors, 3, RONDO_F32, RONDO_SUM, 0, 0};
     const rondo_tensor copy[] = {{first.data(), scaled.data(), 2}};
-    const rondo_bucket multiplied{sizeof(rondo_bucket), copy, 1, RONDO_F32, RONDO_PREMUL_SUM, rank == 0 ? 0.5 : 1.0};
-    const rondo_bucket empty{sizeof(rondo_bucket), nullptr, 0, RONDO_F32, RONDO_SUM, 0};
+    const rondo_bucket multiplied{sizeof(rondo_bucket), copy, 1, RONDO_F32, RONDO_PREMUL_SUM, rank == 0 ? 0.5 : 1.0, 0};
+    const rondo_bucket empty{sizeof(rondo_bucket), nullptr, 0, RONDO_F32, RONDO_SUM, 0, 0};
     rondo_work* work = nullptr;
     const std::string done = expect(rondo_all_reduce_fused(c, &bucket), RONDO_SUCCESS);
     return first_wrong({done, expect(rondo_start_all_reduce_fused(c, &multiplied, &work), RONDO_SUCCESS), expect(wait_and_release(work), RONDO_SUCCESS),

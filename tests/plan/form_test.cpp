@@ -57,6 +57,10 @@ TEST_CASE("a plan of good form passes, and so do all samples") {
 
 TEST_CASE("headers out of bounds are refused by name") {
   CHECK(has(bad_header([](PlanHeader& h) { h.ranks = 0; }), "header: ranks is 0"));
+  CHECK(bad_header([](PlanHeader& h) { h.wire = DataType::bf16; }) == "");
+  CHECK(has(bad_header([](PlanHeader& h) { h.wire = DataType::f32; }), "header: wire f32, expected f16 or bf16"));
+  CHECK(has(bad_header([](PlanHeader& h) { h.wire = DataType::f16, h.protocol = Protocol::inlined; }), "header: wire f16 with protocol inlined"));
+  CHECK(has(bad_header([](PlanHeader& h) { h.wire = DataType::f16, h.collective = Collective::reduce; }), "header: wire f16 in a plan for reduce"));
   CHECK(has(bad_header([](PlanHeader& h) { h.ranks = 1000001; }), "ranks is 1000001, expected 1 to 1000000"));
   CHECK(has(bad_header([](PlanHeader& h) { h.root = 2; }), "root is 2, expected 0 to 1"));
   CHECK(has(bad_header([](PlanHeader& h) { h.chunks_per_block = 0; }), "chunks_per_block is 0"));

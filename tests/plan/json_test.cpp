@@ -38,6 +38,7 @@ class RandomPlan {
     h.min_bytes = random_();
     h.max_bytes = random_();
     for (bool* field : {&h.out_of_place, &h.in_place, &h.neutral}) *field = below(2) == 1;
+    if (below(2) == 1) h.wire = static_cast<DataType>(below(data_type_count));
     for (std::uint32_t k = below(4); k > 0; --k) h.order.push_back(number());
     for (std::uint32_t k = below(3); k > 0; --k) h.groups.push_back(number());
     std::vector<Program> programs(h.ranks);

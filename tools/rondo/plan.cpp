@@ -96,6 +96,7 @@ void print_header(const Options& options, const Plan& plan) {
   std::printf("protocol %s, chunks a block %u, scratch chunks %u, slots %u",
               std::string(to_string(header.protocol)).c_str(), header.chunks_per_block, header.scratch_chunks,
               header.depth);
+  if (header.wire) std::printf(" of %s", std::string(to_string(*header.wire)).c_str());
   if (header.piece_bytes != 0) std::printf(", pieces of at most %u bytes", header.piece_bytes);
   std::printf("\n");
   if (!header.groups.empty()) {
