@@ -26,7 +26,7 @@ struct Request {
   std::uint32_t root = 0;                          ///< where is_rooted(collective)
   Alias alias = Alias::none;                       ///< how input and output lie to each other
   bool symmetric = false;                          ///< ranks can read one another's input and output (docs/design/0010-symmetric-memory.md)
-  std::optional<DataType> wire = std::nullopt;  ///< of sums of f32: f16 or bf16, in which ranks read one another's contributions (docs/design/0012-fused-buckets.md)
+  std::optional<DataType> wire = std::nullopt;  ///< of sums of f32: ranks read one another's contributions in f16 or bf16 (docs/design/0012-fused-buckets.md)
   bool strict = false;  ///< its bits may depend on nothing but the inputs and the number of ranks (docs/design/0009-strict.md)
 };
 

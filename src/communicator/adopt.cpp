@@ -48,8 +48,8 @@ Result<void> Communicator::Impl::adopt_plan(Channel& channel, const Plan& plan, 
     return Error{Errc::unsupported,
                  "plan '" + plan.header.algorithm + "' is for all_to_all_v and not made of links: its waits may stand for other pairs' blocks", 0, "use_plan"};
   if (plan.header.wire)
-    return Error{Errc::unsupported, "plan '" + plan.header.algorithm + "' has a wire type: that all ranks end with the same bits is known of the planner's own alone", 0,
-                 "use_plan"};
+    return Error{Errc::unsupported, "plan '" + plan.header.algorithm + "' has a wire type: all ranks end with the same bits by the planner's own alone",
+                 0, "use_plan"};
   if (unverified && parts_.options.strict)
     return Error{Errc::unsupported, "plan '" + plan.header.algorithm + "' is not verified, and this communicator is strict", 0, "use_plan"};
   Strictness strictness = Strictness::loose;

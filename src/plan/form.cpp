@@ -53,8 +53,10 @@ Result<void> check_wire(const PlanHeader& header) {
   if (!header.wire) return {};
   const std::string found = "header: wire " + std::string(to_string(*header.wire));
   if (*header.wire != DataType::f16 && *header.wire != DataType::bf16) return invalid(found + ", expected f16 or bf16");
-  if (header.collective != Collective::all_reduce) return invalid(found + " in a plan for " + std::string(to_string(header.collective)) + ", expected all_reduce");
-  if (header.protocol != Protocol::staged) return invalid(found + " with protocol " + std::string(to_string(header.protocol)) + ", expected staged");
+  if (header.collective != Collective::all_reduce)
+    return invalid(found + " in a plan for " + std::string(to_string(header.collective)) + ", expected all_reduce");
+  if (header.protocol != Protocol::staged)
+    return invalid(found + " with protocol " + std::string(to_string(header.protocol)) + ", expected staged");
   return {};
 }
 

@@ -36,7 +36,8 @@ std::string same_on_all_ranks(Communicator& communicator, const std::vector<floa
   std::vector<float> all(values.size() * communicator.size());
   if (auto done = communicator.all_gather(values.data(), all.data(), values.size(), DataType::f32); !done) return to_string(done.error());
   for (std::uint32_t rank = 0; rank < communicator.size(); ++rank)
-    if (std::memcmp(values.data(), all.data() + rank * values.size(), values.size() * sizeof(float)) != 0) return "rank " + std::to_string(rank) + " has other bits";
+    if (std::memcmp(values.data(), all.data() + rank * values.size(), values.size() * sizeof(float)) != 0)
+      return "rank " + std::to_string(rank) + " has other bits";
   return "";
 }
 
@@ -83,7 +84,8 @@ std::string rounds_to_the_wire(Communicator& communicator, const std::string& al
   for (std::size_t i = 0; i < exact.size(); ++i) exact[i] = static_cast<float>(i % 17) - 8;
   for (std::vector<float>* values : {&exact, &fine}) {
     const std::vector<Tensor> tensors = cut(communicator, *values);
-    if (auto done = communicator.start_all_reduce_fused({tensors, DataType::f32, ReduceOp::sum, 1, DataType::bf16}).wait(); !done) return to_string(done.error());
+    const Bucket bucket{tensors, DataType::f32, ReduceOp::sum, 1, DataType::bf16};
+    if (auto done = communicator.start_all_reduce_fused(bucket).wait(); !done) return to_string(done.error());
   }
   for (std::size_t i = 0; i < exact.size(); ++i) {
     if (exact[i] != static_cast<float>(communicator.size()) * (static_cast<float>(i % 17) - 8)) return "an exact sum is " + std::to_string(exact[i]);
