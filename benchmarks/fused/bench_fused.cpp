@@ -122,8 +122,12 @@ class Rank {
                           {"by a flat buffer", [&] { return bucket.by_flat_buffer(communicator_); }, {}},
                           {"one by one", [&] { return bucket.one_by_one(communicator_); }, {}},
                           {"one by one, started", [&] { return bucket.started(communicator_); }, {}}};
-    for (std::uint32_t round = 0; round <= options_.rounds; ++round)
-      for (Way& way : ways) {
+    std::mt19937 random(1);  // the same on all ranks
+    std::vector<std::size_t> order{0, 1, 2, 3, 4};
+    for (std::uint32_t round = 0; round <= options_.rounds; ++round) {
+      std::shuffle(order.begin(), order.end(), random);  // a way may leave the caches, or a thread, to the one behind it
+      for (const std::size_t which : order) {
+        Way& way = ways[which];
         require(communicator_.barrier());
         const auto begin = Clock::now();
         require(way.call());
@@ -132,6 +136,7 @@ class Rank {
         require(communicator_.all_reduce(&own, &most, 1, DataType::f64, ReduceOp::max));
         if (round != 0) way.us.push_back(most);  // the first one warms up
       }
+    }
     if (communicator_.rank() != 0) return;
     std::printf("%u tensors\n", tensors);
     for (const Way& way : ways) {

@@ -155,7 +155,7 @@ TEST_CASE("a wire type is what contributions are rounded to, and the flight reco
 }
 
 TEST_CASE("a wire type that can't be is refused in words", "[threads]") {
-  CHECK(complaints(run_threads(2, refusals)) == "");
+  CHECK(complaints(run_threads(2, refusals, forced("two_shot"))) == "");  // a staged plan, for use_plan
   CommunicatorOptions strict;
   strict.strict = true;
   const auto body = [](Communicator& communicator) {
