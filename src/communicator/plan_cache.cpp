@@ -58,11 +58,7 @@ Result<Plan> PlanCache::plan(const PlanKey& key) const {
 
 Result<const PreparedPlan*> PlanCache::find(const PlanKey& key) {
   if (const PreparedPlan* prepared = repeated(key)) return prepared;
-  if (const auto found = prepared_.find(key); found != prepared_.end()) {
-    last_key_ = key;
-    last_ = found->second.get();
-    return last_;
-  }
+  if (const auto found = prepared_.find(key); found != prepared_.end()) return note(key, found->second.get());
   const auto imported = imported_.find(key.collective);
   if (imported != imported_.end() && source_.options.strict && !is_strict(imported->second.strictness, key.type))
     return Error{Errc::unsupported,
@@ -93,10 +89,16 @@ Result<const PreparedPlan*> PlanCache::find(const PlanKey& key) {
   prepared->digest = prepared->identity.digest();
   prepared->rule = pointer_rule(key, planned->header);
   planned->header.algorithm.copy(prepared->name.data(), prepared->name.size() - 1);
-  last_key_ = key;
-  last_ = prepared.get();
+  const PreparedPlan* made = prepared.get();
   prepared_[key] = std::move(prepared);
-  return last_;
+  return note(key, made);
+}
+
+const PreparedPlan* PlanCache::note(const PlanKey& key, const PreparedPlan* prepared) {
+  last_key_ = key;
+  last_ = prepared;
+  recent_[place_of(key)] = {key, prepared};
+  return prepared;
 }
 
 void PlanCache::use(Plan plan, std::optional<Plan> direct, std::uint64_t hash, Strictness strictness) {
@@ -108,6 +110,7 @@ void PlanCache::use(Plan plan, std::optional<Plan> direct, std::uint64_t hash, S
 void PlanCache::clear() {
   prepared_.clear();
   last_ = nullptr;
+  recent_ = {};
 }
 
 }  // namespace rondo

@@ -1,6 +1,7 @@
 // Calls → compiled plans. Keys are exact, since compiling is cheap; a hit costs one comparison for the call that repeats.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <map>
 #include <memory>
@@ -79,8 +80,13 @@ class PlanCache {
  public:
   explicit PlanCache(PlanSource source) : source_(std::move(source)) {}
 
-  /// The prepared plan of the last call, if it had this key: what calls that repeat pay.
-  const PreparedPlan* repeated(const PlanKey& key) const { return key == last_key_ ? last_ : nullptr; }
+  /// The prepared plan of a call whose key was used not long ago. The key that was looked for last costs one comparison, what calls that repeat pay;
+  /// those of calls that take turns, with other roots or collectives, a second one.
+  const PreparedPlan* repeated(const PlanKey& key) const {
+    if (key == last_key_) return last_;
+    const Recent& recent = recent_[place_of(key)];
+    return key == recent.key ? recent.prepared : nullptr;
+  }
 
   /// The prepared plan of a call whose key makes sense; valid until clear(). Errors as make_plan and compile.
   Result<const PreparedPlan*> find(const PlanKey& key);
@@ -101,6 +107,14 @@ class PlanCache {
   struct Hash {
     std::size_t operator()(const PlanKey& key) const;
   };
+  struct Recent {
+    PlanKey key;
+    const PreparedPlan* prepared = nullptr;
+  };
+  static constexpr std::size_t recent_places = 16;
+  static std::size_t place_of(const PlanKey& key) { return (key.root + 3 * static_cast<std::size_t>(key.collective)) % recent_places; }
+  const PreparedPlan* note(const PlanKey& key, const PreparedPlan* prepared);
+
   struct Imported {
     Plan plan;
     std::optional<Plan> direct;
@@ -115,6 +129,7 @@ class PlanCache {
   std::map<Collective, Imported> imported_;
   PlanKey last_key_;
   const PreparedPlan* last_ = nullptr;
+  std::array<Recent, recent_places> recent_;
 };
 
 }  // namespace rondo
