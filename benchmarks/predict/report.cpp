@@ -9,21 +9,68 @@
 namespace predict {
 namespace {
 
+constexpr double two_states = 1.6;  ///< floors that are farther apart than this are of two states
+
 double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
   return *middle;
 }
 
-bool same(const Case& a, const Case& b) { return a.collective == b.collective && a.bytes == b.bytes; }
+bool same(const Line& a, const Line& b) { return a.state == b.state && a.what.collective == b.what.collective && a.what.bytes == b.what.bytes; }
 
 /// The fastest time of a line's case.
-double fastest_ns(const std::vector<Line>& lines, const Case& what) {
+double fastest_ns(const std::vector<Line>& lines, const Line& of) {
   double fastest = 0;
   for (const Line& line : lines)
-    if (same(line.what, what) && (fastest == 0 || line.measured_ns < fastest)) fastest = line.measured_ns;
+    if (same(line, of) && (fastest == 0 || line.measured_ns < fastest)) fastest = line.measured_ns;
   return fastest;
 }
+
+/// The floor that parts the states; 0 when there is one.
+double threshold(const std::vector<Round>& rounds) {
+  double least = 0, most = 0;
+  for (const Round& round : rounds)
+    for (const auto& row : round)
+      for (const Cell& cell : row) {
+        if (cell.measured_ns == 0 || cell.floor_ns == 0) continue;
+        least = least == 0 ? cell.floor_ns : std::min(least, cell.floor_ns);
+        most = std::max(most, cell.floor_ns);
+      }
+  return most > two_states * least ? std::sqrt(least * most) : 0;
+}
+
+State state_of(const Cell& cell, double threshold_ns) {
+  if (threshold_ns == 0) return State::only;
+  return cell.floor_ns < threshold_ns ? State::near : State::far;
+}
+
+/// One case in one state. Empty when an algorithm is missing that was measured in another state: nothing can be said of choices then.
+std::vector<Line> lines_of_case(const Case& what, State state, double threshold_ns, std::size_t number, const std::vector<Round>& rounds) {
+  const auto names = rondo::algorithm_names();
+  std::vector<Line> lines;
+  std::size_t serving = 0;
+  for (std::size_t algorithm = 0; algorithm < names.size(); ++algorithm) {
+    std::vector<double> predicted, measured;
+    std::size_t chosen = 0;
+    bool serves = false;
+    for (const Round& round : rounds) {
+      const Cell& cell = round[number][algorithm];
+      serves |= cell.floor_ns < 0 || cell.measured_ns != 0;
+      if (cell.measured_ns == 0 || state_of(cell, threshold_ns) != state) continue;
+      predicted.push_back(cell.predicted_ns);
+      measured.push_back(cell.measured_ns);
+      chosen += cell.chosen ? 1 : 0;
+    }
+    serving += serves ? 1 : 0;
+    if (!predicted.empty())
+      lines.push_back({state, what, std::string(names[algorithm]), median(predicted), median(measured), 2 * chosen > predicted.size()});
+  }
+  if (lines.size() != serving) lines.clear();
+  return lines;
+}
+
+const char* name_of(State state) { return state == State::only ? "" : state == State::near ? ", near" : ", far"; }
 
 const char* how(const Settings& settings) {
   if (settings.symmetric) return settings.in_place ? "symmetric, in place" : "symmetric";
@@ -33,20 +80,12 @@ const char* how(const Settings& settings) {
 }  // namespace
 
 std::vector<Line> lines_of(const std::vector<Case>& cases, const std::vector<Round>& rounds) {
-  const auto names = rondo::algorithm_names();
+  const double threshold_ns = threshold(rounds);
   std::vector<Line> lines;
-  for (std::size_t k = 0; k < cases.size(); ++k)
-    for (std::size_t algorithm = 0; algorithm < names.size(); ++algorithm) {
-      std::vector<double> predicted, measured;
-      for (const Round& round : rounds) {
-        const Cell& cell = round[k][algorithm];
-        if (cell.predicted_ns == 0 || cell.measured_ns == 0) continue;
-        predicted.push_back(cell.predicted_ns);
-        measured.push_back(cell.measured_ns);
-      }
-      if (predicted.empty()) continue;
-      lines.push_back({cases[k], std::string(names[algorithm]), median(predicted), median(measured), rounds.back()[k][algorithm].chosen});
-    }
+  for (const State state : {State::only, State::near, State::far})
+    for (std::size_t k = 0; k < cases.size(); ++k)
+      if ((state == State::only) == (threshold_ns == 0))
+        for (Line& line : lines_of_case(cases[k], state, threshold_ns, k, rounds)) lines.push_back(std::move(line));
   return lines;
 }
 
@@ -58,7 +97,7 @@ Summary summarise(const std::vector<Line>& lines) {
     error += off;
     summary.largest = std::max(summary.largest, std::exp(off) - 1);
     if (!line.chosen) continue;
-    const double lost = line.measured_ns / fastest_ns(lines, line.what);
+    const double lost = line.measured_ns / fastest_ns(lines, line);
     regret += std::log(lost);
     summary.worst_regret = std::max(summary.worst_regret, lost);
     summary.above += lost > most_regret ? 1 : 0;
@@ -71,14 +110,14 @@ Summary summarise(const std::vector<Line>& lines) {
 }
 
 void print(const Settings& settings, const std::vector<Line>& lines) {
-  std::printf("%u ranks, %s\n%-15s %10s %-20s %12s %12s %7s %7s\n", settings.ranks, how(settings), "", "bytes", "algorithm (* chosen)", "predicted us",
+  std::printf("%u ranks, %s\n%-20s %10s %-20s %12s %12s %7s %7s\n", settings.ranks, how(settings), "", "bytes", "algorithm (* chosen)", "predicted us",
               "measured us", "ratio", "to best");
   for (std::size_t k = 0; k < lines.size(); ++k) {
     const Line& line = lines[k];
-    const bool first = k == 0 || !same(lines[k - 1].what, line.what);
-    std::printf("%-15s %10s %-20s %12.3f %12.3f %7.2f %7.2f\n", first ? std::string(to_string(line.what.collective)).c_str() : "",
+    const bool first = k == 0 || !same(lines[k - 1], line);
+    std::printf("%-20s %10s %-20s %12.3f %12.3f %7.2f %7.2f\n", first ? (std::string(to_string(line.what.collective)) + name_of(line.state)).c_str() : "",
                 first ? std::to_string(line.what.bytes).c_str() : "", (line.algorithm + (line.chosen ? " *" : "")).c_str(), line.predicted_ns / 1e3,
-                line.measured_ns / 1e3, line.ratio(), line.measured_ns / fastest_ns(lines, line.what));
+                line.measured_ns / 1e3, line.ratio(), line.measured_ns / fastest_ns(lines, line));
   }
 }
 
@@ -99,7 +138,8 @@ nlohmann::ordered_json to_json(const Settings& settings, const std::vector<Line>
                              {"choices", summary.choices},
                              {"choices_above_1.1", summary.above}};
   for (const Line& line : lines)
-    all["lines"].push_back({{"op", to_string(line.what.collective)}, {"bytes", line.what.bytes}, {"algorithm", line.algorithm}, {"chosen", line.chosen},
+    all["lines"].push_back({{"state", line.state == State::only ? "only" : line.state == State::near ? "near" : "far"},
+                            {"op", to_string(line.what.collective)}, {"bytes", line.what.bytes}, {"algorithm", line.algorithm}, {"chosen", line.chosen},
                             {"predicted_ns", line.predicted_ns}, {"measured_ns", line.measured_ns}});
   return all;
 }

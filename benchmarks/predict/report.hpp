@@ -8,13 +8,17 @@
 
 namespace predict {
 
-/// Medians over the rounds.
+/// Virtual cores come to lie near one another or far apart; one state if the floors say that they never moved.
+enum class State : std::uint8_t { only, near, far };
+
+/// Medians over the rounds in which the machine was in this state.
 struct Line {
+  State state = State::only;
   Case what;
   std::string algorithm;
   double predicted_ns = 0;
   double measured_ns = 0;
-  bool chosen = false;  ///< in the last round
+  bool chosen = false;  ///< by most of these rounds
   double ratio() const { return predicted_ns / measured_ns; }
 };
 
@@ -29,7 +33,7 @@ struct Summary {
 };
 inline constexpr double most_regret = 1.1;
 
-/// What was measured, case by case, algorithms in their order.
+/// What was measured, state by state and case by case, algorithms in their order. A case and state that not all algorithms were measured in is left out.
 std::vector<Line> lines_of(const std::vector<Case>& cases, const std::vector<Round>& rounds);
 Summary summarise(const std::vector<Line>& lines);
 

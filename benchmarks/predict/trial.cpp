@@ -14,6 +14,7 @@
 #include <functional>
 #include <memory>
 
+#include "floor.hpp"
 #include "rondo/communicator.hpp"
 #include "rondo/planner.hpp"
 #include "support/cores.hpp"
@@ -26,33 +27,39 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::uint32_t batches = 5;
 constexpr std::uint32_t most_iterations = 20'000;
+constexpr double moved = 1.35;  ///< a floor that changed by more is another state's
 constexpr std::uint64_t apart = 64u << 10;  ///< between buffers, so that none shares a page with another
 
 /// What ranks hand to the parent: zeroed, each number written by one rank, read once all have ended.
 class Board {
  public:
   Board(std::uint32_t ranks, std::size_t cases, std::size_t algorithms)
-      : cases_(cases), algorithms_(algorithms), bytes_((ranks * batches + 2) * cases * algorithms * sizeof(double)) {
+      : cases_(cases), algorithms_(algorithms), bytes_(algorithms * sizeof(FlagPair) + (ranks * batches + planes) * cases * algorithms * sizeof(double)) {
     void* memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (memory != MAP_FAILED) numbers_ = static_cast<double*>(memory);
+    if (memory != MAP_FAILED) flags_ = static_cast<FlagPair*>(memory);
+    numbers_ = reinterpret_cast<double*>(flags_ + algorithms);
   }
   ~Board() {
-    if (numbers_ != nullptr) munmap(numbers_, bytes_);
+    if (flags_ != nullptr) munmap(flags_, bytes_);
   }
   Board(const Board&) = delete;
   Board& operator=(const Board&) = delete;
 
-  bool there() const { return numbers_ != nullptr; }
+  bool there() const { return flags_ != nullptr; }
+  FlagPair& flags(std::size_t algorithm) { return flags_[algorithm]; }  ///< zeroed: for one communicator
   double& predicted(std::size_t of_case, std::size_t algorithm) { return number(0, of_case, algorithm); }
   double& chosen(std::size_t of_case, std::size_t algorithm) { return number(1, of_case, algorithm); }
   double& time(std::uint32_t rank, std::uint32_t batch, std::size_t of_case, std::size_t algorithm) {
-    return number(2 + rank * batches + batch, of_case, algorithm);
+    return number(planes + rank * batches + batch, of_case, algorithm);
   }
+  double& floor(std::size_t of_case, std::size_t algorithm) { return number(2, of_case, algorithm); }
 
  private:
+  static constexpr std::size_t planes = 3;
   double& number(std::size_t plane, std::size_t of_case, std::size_t algorithm) { return numbers_[(plane * cases_ + of_case) * algorithms_ + algorithm]; }
 
   std::size_t cases_, algorithms_, bytes_;
+  FlagPair* flags_ = nullptr;
   double* numbers_ = nullptr;
 };
 
@@ -198,6 +205,9 @@ Result<void> measure(const Settings& settings, const std::vector<Case>& cases, C
                      Board& board) {
   auto buffers = make_buffers(settings, cases, communicator);
   if (!buffers) return buffers.error();
+  const bool crowded = settings.ranks > bench_support::usable_cores();
+  Floor flag(board.flags(algorithm), communicator.rank(), communicator.size());
+  const double first = crowded ? 0 : flag.measure();
   for (std::size_t k = 0; k < cases.size(); ++k) {
     if (board.predicted(k, algorithm) == 0) continue;
     Call call = call_of(cases[k], settings.ranks);
@@ -207,6 +217,8 @@ Result<void> measure(const Settings& settings, const std::vector<Case>& cases, C
     const PlanHeader& header = plan->header;
     if (communicator.rank() == 0) board.predicted(k, algorithm) = plan->predicted_ns;  // the cores may have moved since the choice
     if (header.algorithm != name || !(settings.in_place ? header.in_place : header.out_of_place)) continue;
+    if (!crowded)
+      if (const double before = flag.measure(); communicator.rank() == 0) board.floor(k, algorithm) = before;
     Timer timer(communicator, call);
     auto iterations = timer.iterations(settings.batch_ms);
     if (!iterations) return iterations.error();
@@ -215,6 +227,11 @@ Result<void> measure(const Settings& settings, const std::vector<Case>& cases, C
       if (!ns) return ns.error();
       board.time(communicator.rank(), batch, k, algorithm) = *ns;
     }
+    if (crowded) continue;
+    // The prediction is of the communicator's beginning, when it probed.
+    const double after = flag.measure(), before = board.floor(k, algorithm);
+    if (communicator.rank() != 0) continue;
+    if (std::max({first, before, after}) > moved * std::min({first, before, after})) board.floor(k, algorithm) = -1;
   }
   return communicator.barrier();
 }
@@ -250,7 +267,8 @@ Result<Round> run_round(const Settings& settings, const std::vector<Case>& cases
   for (std::size_t k = 0; k < cases.size(); ++k) {
     auto& row = round.emplace_back();
     for (std::size_t algorithm = 0; algorithm < names.size(); ++algorithm)
-      row.push_back({board.predicted(k, algorithm), best_batch(board, settings.ranks, k, algorithm), board.chosen(k, algorithm) != 0});
+      row.push_back({board.predicted(k, algorithm), board.floor(k, algorithm) < 0 ? 0 : best_batch(board, settings.ranks, k, algorithm),
+                     board.floor(k, algorithm), board.chosen(k, algorithm) != 0});
   }
   return round;
 }
