@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -24,6 +25,8 @@ namespace {
 
 using namespace rondo;
 using Clock = std::chrono::steady_clock;
+
+constexpr std::uint64_t coalesced_bytes = 1u << 20;
 
 struct Options {
   std::uint32_t ranks = 2;
@@ -99,7 +102,8 @@ struct Way {
 
 class Rank {
  public:
-  Rank(Communicator& communicator, const Options& options) : communicator_(communicator), options_(options) {}
+  Rank(Communicator& communicator, Communicator& coalescing, const Options& options)
+      : communicator_(communicator), coalescing_(coalescing), options_(options) {}
 
   void run() {
     if (communicator_.rank() == 0)
@@ -121,9 +125,11 @@ class Rank {
                           {"fused by way of bf16", [&] { return bucket.fused(communicator_, DataType::bf16); }, {}},
                           {"by a flat buffer", [&] { return bucket.by_flat_buffer(communicator_); }, {}},
                           {"one by one", [&] { return bucket.one_by_one(communicator_); }, {}},
-                          {"one by one, started", [&] { return bucket.started(communicator_); }, {}}};
+                          {"one by one, started", [&] { return bucket.started(communicator_); }, {}},
+                          {"the same, coalesced", [&] { return bucket.started(coalescing_); }, {}}};
     std::mt19937 random(1);  // the same on all ranks
-    std::vector<std::size_t> order{0, 1, 2, 3, 4};
+    std::vector<std::size_t> order(ways.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
     for (std::uint32_t round = 0; round <= options_.rounds; ++round) {
       std::shuffle(order.begin(), order.end(), random);  // a way may leave the caches, or a thread, to the one behind it
       for (const std::size_t which : order) {
@@ -147,18 +153,24 @@ class Rank {
   }
 
   Communicator& communicator_;
+  Communicator& coalescing_;
   const Options& options_;
 };
 
 int run_rank(std::uint32_t rank, const Options& options, const std::string& job) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   bench_support::pin_to_core(rank);
+  CommunicatorOptions coalescing;
+  coalescing.coalesce_bytes = coalesced_bytes;
+  coalescing.coalesce_time = std::chrono::milliseconds(1);
   auto communicator = Communicator::local(rank, options.ranks, job);
-  if (!communicator) {
-    std::fprintf(stderr, "bench_fused: rank %u: %s\n", rank, to_string(communicator.error()).c_str());
+  auto other = Communicator::local(rank, options.ranks, job + "-coalescing", coalescing);
+  for (const auto* made : {&communicator, &other}) {
+    if (*made) continue;
+    std::fprintf(stderr, "bench_fused: rank %u: %s\n", rank, to_string(made->error()).c_str());
     return 1;
   }
-  Rank(*communicator, options).run();
+  Rank(*communicator, *other, options).run();
   std::fflush(stdout);
   return 0;
 }

@@ -34,6 +34,10 @@ struct CommunicatorOptions {
   /// Reductions whose bits depend on the inputs and the number of ranks alone: not on the message's size, its pieces, the algorithm, the
   /// transport or timing. Algorithms that can't are left out; calls that none can serve are unsupported (docs/design/0009-strict.md).
   bool strict = false;
+  /// all_reduces with fewer bytes than this, of one type and operation, that are started one after another run together, up to so many bytes: one call
+  /// on a list in the place of many. 0: each by itself. Ranks agree on each batch, so all calls pay for that, run() too. Equal on all ranks.
+  std::uint64_t coalesce_bytes = 0;
+  std::chrono::nanoseconds coalesce_time{0};  ///< how long one that nobody waits for is held back for others to come, 1 s at most; may differ between ranks
 };
 
 /// The color of ranks that get no communicator from split().

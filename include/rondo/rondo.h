@@ -112,6 +112,10 @@ typedef struct {
   const char* transport;             /**< "shm" or "ucx"; NULL: the first that can serve all pairs */
   uint64_t strict;                   /**< not 0: reductions whose bits depend on the inputs and the number of ranks alone, as
                                           rondo::CommunicatorOptions::strict says; 0: RONDO_STRICT of the environment, or not */
+  uint64_t coalesce_bytes;           /**< all_reduces with fewer bytes that are started one after another run together, up to so many bytes, as
+                                          rondo::CommunicatorOptions::coalesce_bytes says; 0: RONDO_COALESCE_BYTES of the environment, or none */
+  double coalesce_seconds;           /**< how long one that nobody waits for is held back for others to come, at most 1; 0: RONDO_COALESCE_TIME of the
+                                          environment, or not at all */
 } rondo_options;
 
 /** This process's rank of the job that the environment describes, as torchrun sets it (RANK, WORLD_SIZE, MASTER_PORT, ...).
@@ -126,7 +130,7 @@ rondo_status rondo_create_local(uint32_t rank, uint32_t size, const char* job, d
 /** `count` ranks in this process, for as many threads: communicators[r] is rank r's. Blocks for some milliseconds. */
 rondo_status rondo_create_in_process(uint32_t count, double timeout_seconds, rondo_communicator** communicators);
 
-/** rondo_create_from_environment() with all options; NULL: the defaults. Ranks that give different algorithms, transports or strictness
+/** rondo_create_from_environment() with all options; NULL: the defaults. Ranks that give different algorithms, transports, strictness or coalesce_bytes
  * get RONDO_MISMATCH. */
 rondo_status rondo_create_from_environment_with_options(const rondo_options* options, rondo_communicator** communicator);
 

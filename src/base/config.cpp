@@ -23,6 +23,9 @@ const std::vector<Variable>& known_variables() {
       {"RONDO_ALGORITHM", "use this algorithm wherever it can serve", "an algorithm's name, see 'rondo plan'",
        "the cost model chooses"},
       {"RONDO_STRICT", "reductions whose bits depend on the inputs and the number of ranks alone", "0, 1", "0"},
+      {"RONDO_COALESCE_BYTES", "smaller all_reduces that are started one after another run together, up to so many bytes", "a size from 0 to 1G", "0"},
+      {"RONDO_COALESCE_TIME", "how long one that nobody waits for is held back for others to come", "seconds, a decimal number greater than 0 and at most 1",
+       "none are held back"},
       {"RONDO_STAGING_BYTES", "shared memory that a process may use for staging and control",
        "a size from 64K to 64G, suffixes K, M and G", "8M"},
       {"RONDO_CACHE", "folder for what 'rondo calibrate' has measured", "a folder's absolute path", "rondo in XDG_CACHE_HOME, else .cache/rondo in HOME"},
@@ -117,6 +120,16 @@ Result<Config> parse_config(const Environment& environment) {
   if (const auto text = lookup(environment, "RONDO_STRICT")) {
     if (*text != "0" && *text != "1") return bad_value("RONDO_STRICT", *text);
     result.strict = *text == "1";
+  }
+  if (const auto text = lookup(environment, "RONDO_COALESCE_BYTES")) {
+    const auto bytes = parse_size(*text);
+    if (!bytes || *bytes > (1u << 30)) return bad_value("RONDO_COALESCE_BYTES", *text);
+    result.coalesce_bytes = *bytes;
+  }
+  if (const auto text = lookup(environment, "RONDO_COALESCE_TIME")) {
+    const auto time = parse_seconds(*text);
+    if (!time || *time > std::chrono::seconds(1)) return bad_value("RONDO_COALESCE_TIME", *text);
+    result.coalesce_time = *time;
   }
   if (const auto text = lookup(environment, "RONDO_STAGING_BYTES")) {
     const auto bytes = parse_size(*text);

@@ -79,9 +79,10 @@ Result<std::chrono::nanoseconds> duration_of(double seconds, const char* name) {
   return wrong(std::string(name) + " is " + std::to_string(seconds) + "; accepted: 0 or more seconds");  // not a number comes here too
 }
 
-std::optional<Error> wrong_struct(const void* given, std::size_t size, std::size_t known, const char* name) {
-  if (size < known || size > largest_struct)
+std::optional<Error> wrong_struct(const void* given, std::size_t size, std::size_t least, std::size_t known, const char* name) {
+  if (size < least || size > largest_struct)
     return wrong(std::string("the size of ") + name + " is " + std::to_string(size) + "; accepted: sizeof(" + name + "), " + std::to_string(known) + " here");
+  if (size <= known) return std::nullopt;
   const auto* const bytes = static_cast<const unsigned char*>(given);
   if (std::all_of(bytes + known, bytes + size, [](unsigned char byte) { return byte == 0; })) return std::nullopt;
   return Error{Errc::unsupported, std::string(name) + " has a field set that this version of the library doesn't know", 0, "rondo.h"};

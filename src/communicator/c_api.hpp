@@ -62,9 +62,12 @@ std::optional<Error> wrong_bucket(const rondo_bucket* bucket);
 /// Seconds from C; `name` is the argument's.
 Result<std::chrono::nanoseconds> duration_of(double seconds, const char* name);
 
-/// A struct that begins with its size. rondo_options says how such structs grow: once one has, the least size is its first version's, and
-/// a shorter one is filled up with zeros.
-std::optional<Error> wrong_struct(const void* given, std::size_t size, std::size_t known, const char* name);
+/// A struct that begins with its size. rondo_options says how such structs grow: of one that has, `least` is its first version's size, and
+/// whoever reads it fills a shorter one up with zeros.
+std::optional<Error> wrong_struct(const void* given, std::size_t size, std::size_t least, std::size_t known, const char* name);
+inline std::optional<Error> wrong_struct(const void* given, std::size_t size, std::size_t known, const char* name) {
+  return wrong_struct(given, size, known, known, name);
+}
 
 /// Hands a text over to the caller, who releases it with rondo_text_destroy.
 void give(const std::string& text, char** place);

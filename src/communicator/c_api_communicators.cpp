@@ -1,5 +1,7 @@
 // The C interface: communicators, how they are made, asked, ended and released.
+#include <algorithm>
 #include <cstddef>
+#include <cstring>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -11,13 +13,16 @@ using namespace rondo::c;
 
 namespace {
 
-static_assert(sizeof(rondo_options) == offsetof(rondo_options, strict) + sizeof(rondo_options::strict));
+static_assert(sizeof(rondo_options) == offsetof(rondo_options, coalesce_seconds) + sizeof(rondo_options::coalesce_seconds));
 static_assert(sizeof(rondo_call) == offsetof(rondo_call, factor) + sizeof(rondo_call::factor));
 
 Result<CommunicatorOptions> options_of(const rondo_options* given) {
   CommunicatorOptions options;
   if (given == nullptr) return options;
-  if (auto error = wrong_struct(given, given->size, sizeof *given, "rondo_options")) return *error;
+  if (auto error = wrong_struct(given, given->size, offsetof(rondo_options, coalesce_bytes), sizeof *given, "rondo_options")) return *error;
+  rondo_options whole{};  // fields that the program's version lacks are zero
+  std::memcpy(&whole, given, std::min(given->size, sizeof whole));
+  given = &whole;
   const auto timeout = duration_of(given->timeout_seconds, "timeout_seconds");
   if (!timeout) return timeout.error();
   const auto bootstrap = duration_of(given->bootstrap_timeout_seconds, "bootstrap_timeout_seconds");
@@ -27,10 +32,14 @@ Result<CommunicatorOptions> options_of(const rondo_options* given) {
   if (given->algorithm != nullptr) options.algorithm = given->algorithm;
   if (given->transport != nullptr) options.transport = given->transport;
   options.strict = given->strict != 0;
+  options.coalesce_bytes = given->coalesce_bytes;
+  const auto hold = duration_of(given->coalesce_seconds, "coalesce_seconds");
+  if (!hold) return hold.error();
+  options.coalesce_time = *hold;
   return options;
 }
 
-rondo_options with_timeout(double seconds) { return {sizeof(rondo_options), seconds, 0, nullptr, nullptr, 0}; }
+rondo_options with_timeout(double seconds) { return {sizeof(rondo_options), seconds, 0, nullptr, nullptr, 0, 0, 0}; }
 
 Result<void> hand_over(Result<Communicator> made, rondo_communicator** communicator) {
   if (!made) return made.error();

@@ -19,6 +19,7 @@
 namespace rondo {
 namespace {
 
+constexpr auto longest_coalesce_time = std::chrono::seconds(1);
 constexpr std::int64_t drain_ns = 10'000'000'000;
 
 /// What the environment sets holds where the program set nothing.
@@ -29,6 +30,10 @@ Result<CommunicatorOptions> with_environment(CommunicatorOptions options) {
   if (set->timeout && options.timeout == standard.timeout) options.timeout = *set->timeout;
   if (options.algorithm.empty()) options.algorithm = set->algorithm;
   options.strict = options.strict || set->strict;
+  if (options.coalesce_bytes == 0) options.coalesce_bytes = set->coalesce_bytes;
+  if (options.coalesce_time.count() == 0) options.coalesce_time = set->coalesce_time;
+  if (options.coalesce_time.count() < 0 || options.coalesce_time > longest_coalesce_time)
+    return Error{Errc::invalid_argument, "coalesce_time is " + std::to_string(options.coalesce_time.count()) + " ns; accepted: 0 to 1 s", 0, "communicator"};
   if (const std::string choices = choices_for_algorithm(options.algorithm); !choices.empty())
     return Error{Errc::invalid_argument, "unknown algorithm '" + options.algorithm + "'; accepted: " + choices, 0, "communicator"};
   return options;
@@ -39,7 +44,8 @@ Result<CommunicatorOptions> with_environment(CommunicatorOptions options) {
 int version() { return 100; }
 
 Communicator::Impl::Impl(CommunicatorParts parts)
-    : parts_(std::move(parts)), policy_(wait_policy(parts_.oversubscribed)), main_(make_main_channel(parts_)),
+    : parts_(std::move(parts)), coalesce_below_(parts_.size > 1 ? parts_.options.coalesce_bytes : 0),
+      policy_(wait_policy(parts_.oversubscribed)), main_(make_main_channel(parts_)),
       sleep_word_(sleepers_are_woken(parts_) ? &main_->context.sleep_line(parts_.rank).asleep : nullptr) {}
 
 /// Work in flight is drained first; what doesn't end in time is aborted.

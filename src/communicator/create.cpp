@@ -33,6 +33,9 @@ Result<std::vector<RankInfo>> introduce(Bootstrap& bootstrap, const RankInfo& ow
     if (info->strict != own.strict)
       return Error{Errc::mismatch, "strict is asked for by rank " + std::to_string(info->strict ? rank : own.rank) + " and not by rank " +
                                        std::to_string(info->strict ? own.rank : rank), 0, "bootstrap"};
+    if (info->coalesce_bytes != own.coalesce_bytes)
+      return Error{Errc::mismatch, "rank " + std::to_string(rank) + " coalesces calls of fewer than " + std::to_string(info->coalesce_bytes) + " bytes, rank " +
+                                       std::to_string(own.rank) + " of fewer than " + std::to_string(own.coalesce_bytes), 0, "bootstrap"};
     if (info->share_bytes < least_share())
       return Error{Errc::invalid_argument, "rank " + std::to_string(rank) + " has " + std::to_string(info->share_bytes) + " bytes of shared memory, at least " +
                                                std::to_string(least_share()) + " are needed", 0, "bootstrap"};
@@ -95,6 +98,7 @@ Result<RankInfo> introduction(std::uint32_t rank, std::uint32_t size, const Comm
   if (ranks_here < size) own.symmetric_bytes = symmetric_room_bytes(size);  // threads of one process need none
   own.algorithm = options.algorithm;
   own.strict = options.strict;
+  own.coalesce_bytes = options.coalesce_bytes;
   own.transport = options.transport;
   own.core = known_core_figures(view);
   view.ranks = {place_of_this_thread(view)};

@@ -80,7 +80,7 @@ Result<void> Communicator::Impl::run_pair(const Task& task, std::uint32_t from, 
 Result<void> Communicator::Impl::run_channel(Channel& channel, const Task& task) {
   if (born_in_ != fork_generation()) [[unlikely]] return forked_error();
   token_.acquire();
-  if (channel.sync_waits || !channel.queue.empty()) [[unlikely]] return run_queued(channel, task);
+  if (channel.sync_waits || !channel.queue.empty() || (coalesce_below_ != 0 && is_small(task.key))) [[unlikely]] return run_queued(channel, task);
   Operation& operation = channel.sync;
   operation.task = task;
   const bool well_placed = &channel != main_.get() || !may_be_symmetric() || note_memory(operation.task);
@@ -222,7 +222,7 @@ std::optional<Error> Communicator::Impl::look_around(Channel& channel, Operation
   const std::int64_t now = now_ns();
   if (operation.started_ns == 0) {
     operation.started_ns = now;
-    operation.next_check_ns = now;
+    operation.next_check_ns = now + check_interval_ns;  // a queued call comes here with its first wait, which is rarely a long one
   }
   if (now < operation.next_check_ns) return std::nullopt;
   operation.next_check_ns = now + check_interval_ns;
@@ -284,13 +284,12 @@ void Communicator::Impl::enqueue(Channel& channel, const std::shared_ptr<Operati
 
 /// Counts an operation that a queue has, and wakes whoever runs it.
 void Communicator::Impl::announce(const std::shared_ptr<Operation>& operation) {
-  pending_.fetch_add(1, std::memory_order_relaxed);
+  pending_.fetch_add(1, std::memory_order_seq_cst);  // before wake_progress() looks whether that is needed
   if (group_owner == this) {
     group.operations.push_back(operation);
     return;  // group_end runs them
   }
-  const std::lock_guard lock(progress_mutex_);
-  progress_wake_.notify_one();
+  wake_progress();
 }
 
 bool Communicator::Impl::in_group() const { return group_owner == this; }

@@ -1,6 +1,6 @@
-// The communicator's inside. What belongs to one idea is in a file of its own: check.cpp (arguments), fused.cpp (those that are lists of
-// tensors), create.cpp (bootstrap), split.cpp (one from another), engine.cpp (running), any_source.cpp (receives from anybody), progress.cpp
-// (queued calls), tracer.cpp (recording them), failure.cpp (the end before its time), diagnose.cpp (why a wait doesn't end;
+// The communicator's inside. What belongs to one idea is in a file of its own: check.cpp (arguments), create.cpp (bootstrap),
+// split.cpp (one from another), engine.cpp (running), coalesce.cpp (small calls together), fused.cpp (lists), any_source.cpp (receives from
+// anybody), progress.cpp (queued calls), tracer.cpp (recording them), failure.cpp (the end before its time), diagnose.cpp (why a wait doesn't end;
 // diagnose_links.cpp over messages), adopt.cpp (plans brought along).
 #pragma once
 
@@ -144,9 +144,19 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   std::optional<Error> find_lost_sender(const std::string& what);
   std::optional<Error> find_lost_sender_link(const std::string& what);
 
+  // coalesce.cpp; all but is_small need the token
+  bool is_small(const PlanKey& key) const;
+  bool may_join(const Operation& operation) const;
+  void extend_head(const Channel& channel);
+  bool agree_on_batch(Channel& channel);
+  void end_batch(Channel& channel, const Operation& ended);
+  void put_first(Channel& channel, std::shared_ptr<Operation> operation);
+
   // progress.cpp; pump and pump_all need the token
   bool pump(Channel& channel);
   bool pump_all();
+  class Waiter;
+  void wake_progress();
   void progress_loop();
   std::optional<Error> need_progress_thread();
 
@@ -191,6 +201,9 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
 
   CommunicatorParts parts_;
   const std::uint64_t born_in_ = fork_generation();  ///< a forked child must not use its parent's communicator
+  const std::uint64_t coalesce_below_;  ///< bytes; 0: nothing is coalesced
+  QueueHead head_;                      ///< of main_'s queue, where calls are coalesced
+  bool held_back_ = false;              ///< it waits for others to come; guarded by the token
   WaitPolicy policy_;
   std::unique_ptr<Channel> main_;
   SleepWord* const sleep_word_;  ///< of this rank; null where nobody would wake it
@@ -208,8 +221,10 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   std::mutex cause_mutex_;
 
   std::atomic<std::uint32_t> pending_{0};  ///< queued operations
+  std::atomic<std::uint32_t> waiters_{0};  ///< threads in wait()
   std::mutex progress_mutex_;
   std::condition_variable progress_wake_;
+  std::atomic<bool> progress_rests_{true};  ///< the progress thread has to be woken
   std::thread progress_thread_;
   bool stopping_ = false;
 };

@@ -7,6 +7,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "communicator/plan_cache.hpp"
 #include "communicator/staging_budget.hpp"
@@ -32,12 +33,23 @@ inline PlanKey key_of(const Call& call) {
   return PlanKey{call.count, is_rooted(call.collective) ? call.root : 0, call.collective, call.type, reduces ? call.op : ReduceOp::sum};
 }
 
+struct Operation;
+
+/// What coalescing adds to the operations that it puts into a queue (coalesce.cpp).
+struct Batch {
+  std::uint64_t agreed = 0;                         ///< of an agreement: its buffer
+  std::vector<std::shared_ptr<Operation>> members;  ///< of a call that does theirs
+};
+
 struct Operation {
   Task task;
   std::unique_ptr<const BlockTable> blocks;      ///< of a started all_to_all_v: task.binding names them
   std::unique_ptr<const SegmentTable> segments;  ///< of a started call on a list, likewise
   const PreparedPlan* prepared = nullptr;
   Run run;
+  std::unique_ptr<Batch> batch;     ///< of an agreement, or a call that does others' work
+  bool alone = false;               ///< runs by itself whatever its size
+  std::int64_t held_since_ns = 0;   ///< 0: it wasn't held back for others to come
   bool begun = false;
   bool warned = false;             ///< that it is slow
   std::int64_t started_ns = 0;     ///< 0 until its first wait outlasted the spins
@@ -46,6 +58,18 @@ struct Operation {
   std::optional<Error> error;
   std::optional<std::uint32_t> source;  ///< of a receive: the rank it is from, once that is known
   std::atomic<bool> done{false};   ///< release; publishes error
+};
+
+struct MemoryRange {
+  std::uintptr_t begin, end;
+};
+
+/// The operations at the head of a queue that could be one call, as far as this rank sees (coalesce.cpp).
+struct QueueHead {
+  std::size_t operations = 0;
+  std::uint64_t bytes = 0;
+  std::vector<MemoryRange> memory;  ///< theirs, sorted
+  bool closed = false;              ///< no more join
 };
 
 struct FreeArea {

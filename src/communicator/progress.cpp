@@ -9,6 +9,7 @@ namespace rondo {
 namespace {
 
 constexpr std::int64_t idle_poll_ns = 20'000;
+constexpr std::int64_t held_nap_ns = 50'000;
 
 }  // namespace
 
@@ -17,6 +18,10 @@ bool Communicator::Impl::pump(Channel& channel) {
   bool moved = false;
   if (channel.sync_waits) return moved;  // one call of a channel after the other
   while (!channel.queue.empty()) {
+    if (coalesce_below_ != 0 && &channel == main_.get()) {
+      held_back_ = may_join(*channel.queue.front()) && !agree_on_batch(channel);
+      if (held_back_) return moved;
+    }
     const std::shared_ptr<Operation> operation = channel.queue.front();
     std::optional<Error> error;
     if (!operation->begun) {
@@ -37,6 +42,7 @@ bool Communicator::Impl::pump(Channel& channel) {
     if (operation->begun) record_end(*operation, error ? FlightRecorder::State::failed : FlightRecorder::State::done);
     operation->error = std::move(error);
     channel.queue.pop_front();
+    if (operation->batch != nullptr) end_batch(channel, *operation);
     pending_.fetch_sub(1, std::memory_order_relaxed);
     operation->done.store(true, std::memory_order_release);
     moved = true;
@@ -51,6 +57,27 @@ bool Communicator::Impl::pump_all() {
   return moved;
 }
 
+/// One thread more that waits, while it lives. It turns the crank, so the progress thread rests, and nothing is held back for others to come.
+class Communicator::Impl::Waiter {
+ public:
+  explicit Waiter(Impl& impl) : impl_(impl) { impl_.waiters_.fetch_add(1, std::memory_order_relaxed); }
+  ~Waiter() {
+    // pairs with progress_loop(), which looks for waiters after it has said that it rests
+    if (impl_.waiters_.fetch_sub(1, std::memory_order_seq_cst) == 1 && impl_.pending_.load(std::memory_order_relaxed) != 0) impl_.wake_progress();
+  }
+  Waiter(const Waiter&) = delete;
+  Waiter& operator=(const Waiter&) = delete;
+
+ private:
+  Impl& impl_;
+};
+
+void Communicator::Impl::wake_progress() {
+  if (!progress_rests_.load(std::memory_order_seq_cst)) return;
+  const std::lock_guard lock(progress_mutex_);
+  progress_wake_.notify_one();
+}
+
 /// Waits for a work's operations, helping. `deadline_ns` 0: as long as the operations' own deadlines allow.
 Result<void> Communicator::Impl::wait(const Work::State& work, std::int64_t deadline_ns) {
   const auto all_done = [&] {
@@ -58,6 +85,7 @@ Result<void> Communicator::Impl::wait(const Work::State& work, std::int64_t dead
   };
   std::int64_t slow_since = 0;
   Sleep sleep(sleep_word_);
+  const Waiter waiter(*this);
   for (std::uint64_t turn = 0; !all_done(); ++turn) {
     if (token_.try_acquire()) {
       pump_all();
@@ -79,16 +107,26 @@ void Communicator::Impl::progress_loop() {
   std::int64_t idle_since = now_ns();
   Sleep sleep(sleep_word_);
   for (;;) {
-    if (pending_.load(std::memory_order_relaxed) == 0) sleep.end();
+    if (pending_.load(std::memory_order_relaxed) == 0 || waiters_.load(std::memory_order_relaxed) != 0) sleep.end();
     {
       std::unique_lock lock(progress_mutex_);
-      progress_wake_.wait(lock, [this] { return stopping_ || pending_.load(std::memory_order_relaxed) != 0; });
+      // pairs with announce() and ~Waiter(): who adds an operation or waits no more sees the word, or is seen here
+      progress_rests_.store(true, std::memory_order_seq_cst);
+      progress_wake_.wait(lock, [this] {
+        return stopping_ || (pending_.load(std::memory_order_seq_cst) != 0 && waiters_.load(std::memory_order_seq_cst) == 0);
+      });
+      progress_rests_.store(false, std::memory_order_relaxed);
       if (stopping_) return;
     }
-    bool moved = false;
+    bool moved = false, held = false;
     if (token_.try_acquire()) {
       moved = pump_all();
+      held = held_back_;
       token_.release();
+    }
+    if (held && !moved) {  // nothing to look at until more come, which needs no haste
+      nap(held_nap_ns);
+      continue;
     }
     const std::int64_t now = now_ns();
     if (moved) {

@@ -18,6 +18,7 @@ Address pack(const RankInfo& info) {
                             {"symmetric_bytes", info.symmetric_bytes},
                             {"algorithm", info.algorithm},
                             {"strict", info.strict},
+                            {"coalesce_bytes", info.coalesce_bytes},
                             {"transport", info.transport},
                             {"core", write_core_figures(info.core)},
                             {"topology", write_topology_json(info.topology)}};
@@ -45,6 +46,7 @@ Result<RankInfo> unpack_rank_info(const Address& address) {
     info.symmetric_bytes = json.at("symmetric_bytes").get<std::uint64_t>();
     info.algorithm = json.at("algorithm").get<std::string>();
     info.strict = json.at("strict").get<bool>();
+    info.coalesce_bytes = json.at("coalesce_bytes").get<std::uint64_t>();
     info.transport = json.at("transport").get<std::string>();
     auto core = read_core_figures(json.at("core").get<std::string>());
     if (!core) return wrong(core.error().detail);

@@ -21,6 +21,12 @@ inline long wake_sleepers(SleepWord& word) {
   return syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
+/// Sleeps for less than a second, whatever comes.
+inline void nap(std::int64_t ns) {
+  const timespec pause{0, ns};
+  nanosleep(&pause, nullptr);
+}
+
 /// A thread's turns of sleeping in one wait. First it says that it will sleep, so that it looks once more before it does.
 class Sleep {
  public:
@@ -33,8 +39,7 @@ class Sleep {
   /// Says it, or sleeps for at most `most_ns` until a peer signals; without a word for `blind_ns`.
   void turn(std::int64_t most_ns, std::int64_t blind_ns) {
     if (word_ == nullptr) {
-      const timespec pause{0, blind_ns};
-      nanosleep(&pause, nullptr);
+      nap(blind_ns);
     } else if (!announced_) {
       word_->store(1, std::memory_order_seq_cst);  // before the next look at what it waits for, as far as that can be had for nothing
       announced_ = true;

@@ -13,7 +13,7 @@
 namespace {
 
 rondo_options options_with(double timeout, double bootstrap, const char* algorithm, const char* transport) {
-  return {sizeof(rondo_options), timeout, bootstrap, algorithm, transport, 0};
+  return {sizeof(rondo_options), timeout, bootstrap, algorithm, transport, 0, 0, 0};
 }
 
 /// "" when the options are refused for `word`.
