@@ -26,6 +26,7 @@ DIRECTIONS = {
     "src/topology": (),
     "src/plan": (),
     "src/planner": ("src/topology", "src/plan"),
+    "src/calibration": (),
     "src/formats": ("src/plan",),
     "src/verifier": ("src/plan",),
     "src/simulator": ("src/plan", "src/topology"),
