@@ -64,7 +64,7 @@ std::vector<Line> lines_of_case(const Case& what, State state, double threshold_
     }
     serving += serves ? 1 : 0;
     if (!predicted.empty())
-      lines.push_back({state, what, std::string(names[algorithm]), median(predicted), median(measured), 2 * chosen > predicted.size()});
+      lines.push_back({state, what, std::string(names[algorithm]), median(predicted), median(measured), chosen});
   }
   if (lines.size() != serving) lines.clear();
   return lines;
@@ -92,15 +92,20 @@ std::vector<Line> lines_of(const std::vector<Case>& cases, const std::vector<Rou
 Summary summarise(const std::vector<Line>& lines) {
   Summary summary;
   double error = 0, regret = 0;
-  for (const Line& line : lines) {
+  std::vector<double> lost;  // of one case: what each round's choice did
+  for (std::size_t k = 0; k < lines.size(); ++k) {
+    const Line& line = lines[k];
     const double off = std::fabs(std::log(line.ratio()));
     error += off;
     summary.largest = std::max(summary.largest, std::exp(off) - 1);
-    if (!line.chosen) continue;
-    const double lost = line.measured_ns / fastest_ns(lines, line);
-    regret += std::log(lost);
-    summary.worst_regret = std::max(summary.worst_regret, lost);
-    summary.above += lost > most_regret ? 1 : 0;
+    lost.insert(lost.end(), line.chosen, line.measured_ns / fastest_ns(lines, line));
+    if (k + 1 < lines.size() && same(line, lines[k + 1])) continue;
+    if (lost.empty()) continue;
+    const double usual = median(std::move(lost));
+    lost.clear();
+    regret += std::log(usual);
+    summary.worst_regret = std::max(summary.worst_regret, usual);
+    summary.above += usual > most_regret ? 1 : 0;
     ++summary.choices;
   }
   summary.lines = lines.size();
@@ -116,7 +121,7 @@ void print(const Settings& settings, const std::vector<Line>& lines) {
     const Line& line = lines[k];
     const bool first = k == 0 || !same(lines[k - 1], line);
     std::printf("%-20s %10s %-20s %12.3f %12.3f %7.2f %7.2f\n", first ? (std::string(to_string(line.what.collective)) + name_of(line.state)).c_str() : "",
-                first ? std::to_string(line.what.bytes).c_str() : "", (line.algorithm + (line.chosen ? " *" : "")).c_str(), line.predicted_ns / 1e3,
+                first ? std::to_string(line.what.bytes).c_str() : "", (line.algorithm + (line.chosen != 0 ? " *" : "")).c_str(), line.predicted_ns / 1e3,
                 line.measured_ns / 1e3, line.ratio(), line.measured_ns / fastest_ns(lines, line));
   }
 }
@@ -139,7 +144,7 @@ nlohmann::ordered_json to_json(const Settings& settings, const std::vector<Line>
                              {"choices_above_1.1", summary.above}};
   for (const Line& line : lines)
     all["lines"].push_back({{"state", line.state == State::only ? "only" : line.state == State::near ? "near" : "far"},
-                            {"op", to_string(line.what.collective)}, {"bytes", line.what.bytes}, {"algorithm", line.algorithm}, {"chosen", line.chosen},
+                            {"op", to_string(line.what.collective)}, {"bytes", line.what.bytes}, {"algorithm", line.algorithm}, {"rounds_chosen", line.chosen},
                             {"predicted_ns", line.predicted_ns}, {"measured_ns", line.measured_ns}});
   return all;
 }

@@ -18,7 +18,7 @@ struct Line {
   std::string algorithm;
   double predicted_ns = 0;
   double measured_ns = 0;
-  bool chosen = false;  ///< by most of these rounds
+  std::size_t chosen = 0;  ///< in so many of these rounds
   double ratio() const { return predicted_ns / measured_ns; }
 };
 
@@ -27,7 +27,7 @@ struct Summary {
   double error = 0;         ///< geometric mean of max(predicted / measured, measured / predicted), less 1
   double largest = 0;       ///< the largest of these, less 1
   std::size_t choices = 0;
-  double regret = 0;        ///< geometric mean of the chosen plan's time to the fastest one's
+  double regret = 0;        ///< geometric mean over the cases of the chosen plan's time to the fastest one's; where rounds chose unlike, the median
   double worst_regret = 0;
   std::size_t above = 0;    ///< choices that lost more than most_regret
 };

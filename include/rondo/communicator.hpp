@@ -35,7 +35,7 @@ struct CommunicatorOptions {
   /// transport or timing. Algorithms that can't are left out; calls that none can serve are unsupported (docs/design/0009-strict.md).
   bool strict = false;
   /// all_reduces with fewer bytes than this, of one type and operation, that are started one after another run together, up to so many bytes: one call
-  /// on a list in the place of many. 0: each by itself. Ranks agree on each batch, so all calls pay for that, run() too. Equal on all ranks.
+  /// on a list in the place of many. 0: each by itself; 1 GiB at most. Ranks agree on each batch, so all such calls pay for it, run() too. Equal on all ranks.
   std::uint64_t coalesce_bytes = 0;
   std::chrono::nanoseconds coalesce_time{0};  ///< how long one that nobody waits for is held back for others to come, 1 s at most; may differ between ranks
 };
@@ -145,7 +145,7 @@ class Communicator {
   /// affair. Between processes, a rank whose elements lie in one ordinary buffer may call all_reduce() instead. Lists are ordinary memory
   /// wherever they lie, so that an all_reduce() on symmetric memory, or among threads of a process, is another call (mismatch).
   /// Errors: as run(); invalid_argument names the tensor: null, misaligned, or its output overlaps what another one reads or writes;
-  /// unsupported: a wire type on a strict communicator, over message links, or where a plan was brought along.
+  /// unsupported: a wire type on a strict communicator, over message links, with more than 64 ranks, or where a plan was brought along.
   /// docs/design/0012-fused-buckets.md.
   Result<void> all_reduce_fused(const Bucket& bucket);
   /// Starts an all_reduce_fused(), as start() does.

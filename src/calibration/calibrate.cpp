@@ -18,7 +18,7 @@ using calibration::Memory;
 
 constexpr std::uint64_t piece_bytes = 64u << 10;  ///< as the executor copies
 constexpr std::uint64_t least_block_bytes = 16u << 10, most_block_bytes = 256u << 10;
-constexpr std::uint64_t most_memory_bytes = 512u << 20;  ///< of one processor's buffers
+constexpr std::uint64_t most_memory_bytes = 1u << 30;    ///< of all processors' buffers together
 constexpr std::size_t most_processors = 64;              ///< that are busy at once
 constexpr std::uint64_t line_bytes = 64;
 constexpr double most_lines = 1e6;
@@ -92,14 +92,19 @@ Result<Copying> copy_through(const std::vector<std::uint32_t>& cpus, std::uint64
   return slowest;
 }
 
-/// One processor of each core.
+/// One processor of each core, of those that this thread may run on: no more than the control group pays for.
 std::vector<std::uint32_t> cores_of(const Topology& topology) {
+  const std::vector<std::uint32_t> allowed = place_of_this_thread(topology).cpus;
   std::vector<std::uint32_t> cpus;
-  for (const Node& node : topology.nodes)
-    if (node.kind == NodeKind::core && !node.cpus.empty() && node.host == 0) cpus.push_back(node.cpus.front());
-  if (cpus.empty())
-    for (const Node& node : topology.nodes)
-      if (node.kind == NodeKind::cpu && !node.cpus.empty() && node.host == 0) cpus.push_back(node.cpus.front());
+  for (const NodeKind kind : {NodeKind::core, NodeKind::cpu}) {
+    if (!cpus.empty()) break;
+    for (const Node& node : topology.nodes) {
+      if (node.kind != kind || node.host != 0) continue;
+      const auto mine = std::find_first_of(node.cpus.begin(), node.cpus.end(), allowed.begin(), allowed.end());
+      if (mine != node.cpus.end()) cpus.push_back(*mine);
+    }
+  }
+  if (cpus.size() > topology.usable_cpus(0)) cpus.resize(topology.usable_cpus(0));
   return cpus;
 }
 
@@ -162,7 +167,7 @@ Result<CoreFigures> calibrate(const Topology& topology) {
     if (!through) return through.error();
     shared = std::max(0.0, through->copy_ns_per_byte - own->copy_ns_per_byte) / 2;
   }
-  auto streamed = copy_through(cores, std::min(most_memory_bytes, 8 * cache));
+  auto streamed = copy_through(cores, std::min(most_memory_bytes / cores.size(), 8 * cache));
   if (!streamed) return streamed.error();
   figures.shared_ns_per_byte = shared;
   figures.memory_ns_per_byte = std::max(0.0, (streamed->copy_ns_per_byte - own->copy_ns_per_byte) / 2 - shared);

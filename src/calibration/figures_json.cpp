@@ -14,12 +14,14 @@ constexpr double largest = 1e9;
 struct Field {
   const char* name;
   double CoreFigures::* value;
+  double least = 0;
 };
-constexpr Field fields[] = {{"copy_ns_per_byte", &CoreFigures::copy_ns_per_byte},     {"reduce_ns_per_byte", &CoreFigures::reduce_ns_per_byte},
+constexpr double some = 1e-6;  ///< of a figure that can't be nothing
+constexpr Field fields[] = {{"copy_ns_per_byte", &CoreFigures::copy_ns_per_byte, some},     {"reduce_ns_per_byte", &CoreFigures::reduce_ns_per_byte},
                             {"fetch_ns_per_byte", &CoreFigures::fetch_ns_per_byte},   {"shared_ns_per_byte", &CoreFigures::shared_ns_per_byte},
                             {"memory_ns_per_byte", &CoreFigures::memory_ns_per_byte}, {"pull_lines", &CoreFigures::pull_lines},
                             {"publish_lines", &CoreFigures::publish_lines},           {"share_lines", &CoreFigures::share_lines},
-                            {"step_ns", &CoreFigures::step_ns},                       {"call_ns", &CoreFigures::call_ns},
+                            {"step_ns", &CoreFigures::step_ns, some},                       {"call_ns", &CoreFigures::call_ns},
                             {"switch_ns", &CoreFigures::switch_ns}};
 
 Error wrong(const std::string& what) { return Error{Errc::invalid_argument, what, 0, "calibration"}; }
@@ -41,8 +43,10 @@ Result<CoreFigures> read_core_figures(std::string_view text) {
   CoreFigures figures;
   for (const Field& field : fields) {
     const auto found = json.find(field.name);
-    const bool fits = found != json.end() && found->is_number() && found->get<double>() >= 0 && found->get<double>() <= largest;
-    if (!fits) return wrong(std::string("\"") + field.name + "\": expected a number from 0 to 1e9" + (found == json.end() ? ", it is missing" : ""));
+    const bool fits = found != json.end() && found->is_number() && found->get<double>() >= field.least && found->get<double>() <= largest;
+    const char* least = field.least > 0 ? "1e-6" : "0";
+    const char* missing = found == json.end() ? ", it is missing" : "";
+    if (!fits) return wrong(std::string("\"") + field.name + "\": expected a number from " + least + " to 1e9" + missing);
     figures.*field.value = found->get<double>();
   }
   const auto source = json.find("source");

@@ -8,7 +8,7 @@
 
 namespace rondo::calibration {
 
-/// Each figure is the lower quartile of some hundred turns: what the machine does when nothing comes in between.
+/// Each figure is the lower quartile of many turns, what the machine does when nothing comes in between; switch_ns a mean.
 struct PairFigures {
   double latency_ns = 0;           ///< a flag, one way
   double publish_ns_per_byte = 0;  ///< a copy to where the other core has just read

@@ -54,17 +54,22 @@ bool Communicator::Impl::is_small(const PlanKey& key) const {
   return key.count < coalesce_below_ / size_of(key.type);
 }
 
-bool Communicator::Impl::may_join(const Operation& operation) const {
-  return !operation.alone && !operation.begun && is_small(operation.task.key) && operation.task.binding.segments == nullptr && well_placed(operation);
-}
+/// Follows from its key, so that all ranks agree before the same calls.
+bool Communicator::Impl::is_coalesced(const Operation& operation) const { return !operation.alone && !operation.begun && is_small(operation.task.key); }
 
 /// Takes those that have come since into the head, as far as they join it.
 void Communicator::Impl::extend_head(const Channel& channel) {
   for (; !head_.closed && head_.operations < channel.queue.size(); ++head_.operations) {
     const Operation& operation = *channel.queue[head_.operations];
     const std::uint64_t bytes = head_.bytes + bytes_of(operation);
+    const bool plain = operation.task.binding.segments == nullptr && well_placed(operation);
+    if (head_.operations == 0 && !plain) {  // a list, or nonsense: by itself
+      head_.operations = 1;
+      head_.closed = true;
+      return;
+    }
     const bool fits = head_.operations == 0 || (bytes <= coalesce_below_ && head_.operations < most_members);
-    if (!fits || !may_join(operation) || !alike(operation.task.key, channel.queue.front()->task.key) || !add_apart(head_.memory, operation)) {
+    if (!fits || !plain || !is_coalesced(operation) || !alike(operation.task.key, channel.queue.front()->task.key) || !add_apart(head_.memory, operation)) {
       head_.closed = true;
       return;
     }
@@ -82,7 +87,8 @@ bool Communicator::Impl::agree_on_batch(Channel& channel) {
   }
   extend_head(channel);
   const std::int64_t hold_ns = parts_.options.coalesce_time.count();
-  if (!head_.closed && hold_ns > 0 && waiters_.load(std::memory_order_relaxed) == 0) {
+  const bool in_haste = waiters_.load(std::memory_order_relaxed) != 0 || draining_.load(std::memory_order_relaxed);
+  if (!head_.closed && hold_ns > 0 && !in_haste) {
     const std::int64_t now = now_ns();
     if (first.held_since_ns == 0) first.held_since_ns = now;
     if (now - first.held_since_ns < hold_ns) return false;
@@ -102,17 +108,25 @@ void Communicator::Impl::put_first(Channel& channel, std::shared_ptr<Operation> 
   pending_.fetch_add(1, std::memory_order_relaxed);
 }
 
+/// The members of a batch get its result. One that couldn't begin, on any rank, since no plan serves so much, leaves each of them to itself.
+void Communicator::Impl::end_members(Channel& channel, const Operation& ended) {
+  const auto& members = ended.batch->members;
+  const bool by_themselves = ended.error && !ended.begun && !broken_.load(std::memory_order_acquire);
+  for (auto member = members.rbegin(); by_themselves && member != members.rend(); ++member) {
+    (*member)->alone = true;
+    channel.queue.push_front(*member);
+  }
+  for (auto member = members.begin(); !by_themselves && member != members.end(); ++member) {
+    (*member)->error = ended.error;
+    pending_.fetch_sub(1, std::memory_order_relaxed);
+    (*member)->done.store(true, std::memory_order_release);
+  }
+}
+
 /// An agreement or a batch has ended, and has left the queue.
 void Communicator::Impl::end_batch(Channel& channel, const Operation& ended) {
   const Batch& batch = *ended.batch;
-  if (!batch.members.empty()) {
-    for (const auto& member : batch.members) {
-      member->error = ended.error;
-      pending_.fetch_sub(1, std::memory_order_relaxed);
-      member->done.store(true, std::memory_order_release);
-    }
-    return;
-  }
+  if (!batch.members.empty()) return end_members(channel, ended);
   // Each rank has said how many it has, so all have as many as agreed. A broken plan that is run unverified may say anything.
   const std::size_t count = ended.error ? 1 : std::min<std::size_t>(static_cast<std::size_t>(batch.agreed), head_.operations);
   head_ = {};
@@ -127,6 +141,7 @@ void Communicator::Impl::end_batch(Channel& channel, const Operation& ended) {
   for (std::size_t k = 0; k < count; ++k) {
     const Binding& binding = channel.queue.front()->task.binding;
     table.add(binding.input, binding.output, bytes_of(*channel.queue.front()));
+    together->batch->lengths = (together->batch->lengths ^ channel.queue.front()->task.key.count) * 0x9e3779b97f4a7c15u + 1;
     together->batch->members.push_back(std::move(channel.queue.front()));
     channel.queue.pop_front();
   }

@@ -19,6 +19,7 @@
 namespace rondo {
 namespace {
 
+constexpr std::uint64_t most_coalesce_bytes = 1u << 30;
 constexpr auto longest_coalesce_time = std::chrono::seconds(1);
 constexpr std::int64_t drain_ns = 10'000'000'000;
 
@@ -34,6 +35,9 @@ Result<CommunicatorOptions> with_environment(CommunicatorOptions options) {
   if (options.coalesce_time.count() == 0) options.coalesce_time = set->coalesce_time;
   if (options.coalesce_time.count() < 0 || options.coalesce_time > longest_coalesce_time)
     return Error{Errc::invalid_argument, "coalesce_time is " + std::to_string(options.coalesce_time.count()) + " ns; accepted: 0 to 1 s", 0, "communicator"};
+  if (options.coalesce_bytes > most_coalesce_bytes)
+    return Error{Errc::invalid_argument, "coalesce_bytes is " + std::to_string(options.coalesce_bytes) + "; accepted: 0 to 1073741824 (1 GiB)", 0,
+                 "communicator"};
   if (const std::string choices = choices_for_algorithm(options.algorithm); !choices.empty())
     return Error{Errc::invalid_argument, "unknown algorithm '" + options.algorithm + "'; accepted: " + choices, 0, "communicator"};
   return options;
@@ -54,6 +58,7 @@ Communicator::Impl::~Impl() {
     if (progress_thread_.joinable()) progress_thread_.detach();
     return;
   }
+  draining_.store(true, std::memory_order_relaxed);
   const std::int64_t deadline = now_ns() + std::min<std::int64_t>(drain_ns, parts_.options.timeout.count());
   while (pending_.load(std::memory_order_acquire) != 0 && !broken_.load(std::memory_order_acquire) && now_ns() < deadline) {
     const timespec pause{0, 100'000};

@@ -52,7 +52,7 @@ std::optional<Error> Communicator::Impl::find_mismatch(const Channel& channel) c
 }
 
 Error Communicator::Impl::disagreement(std::uint64_t call, const CallIdentity& own, std::uint32_t peer, const CallIdentity& theirs) const {
-  const std::string why = describe(own) == describe(theirs) ? " (with different plans)" : "";
+  const std::string why = describe(own) == describe(theirs) ? " (with different plans, or put together from other calls)" : "";
   return Error{Errc::mismatch,
                "ranks disagree in call #" + std::to_string(call) + ": rank " + std::to_string(rank()) + " called " +
                    describe(own) + ", rank " + std::to_string(peer) + " called " + describe(theirs) + why,

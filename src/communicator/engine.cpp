@@ -162,7 +162,7 @@ std::optional<Error> Communicator::Impl::wait_for_peers(Channel& channel, Operat
 std::optional<Error> Communicator::Impl::prepare(Channel& channel, Operation& operation) {
   if (broken_.load(std::memory_order_acquire)) return broken_error();
   if (&channel == main_.get() && may_be_symmetric() && !note_memory(operation.task)) return wrong_memory(operation.task);
-  if (channel.cache.size() >= most_prepared && pending_.load(std::memory_order_relaxed) == 0) channel.cache.clear();
+  if (channel.cache.size() >= most_prepared) channel.cache.clear();  // what is being prepared is the channel's next: nothing of it runs
   operation.prepared = channel.cache.repeated(operation.task.key);
   if (operation.prepared == nullptr) {
     if (auto error = wrong_key(operation.task.key)) return error;
@@ -205,7 +205,13 @@ void Communicator::Impl::begin(Channel& channel, Operation& operation) {
   entry.slow_ns = 0;
   operation.begun = true;
   operation.warned = false;
-  operation.run.begin(channel.context, prepared.executable, prepared.identity, prepared.digest, operation.task.binding);
+  if (operation.batch == nullptr || operation.batch->members.empty()) {
+    operation.run.begin(channel.context, prepared.executable, prepared.identity, prepared.digest, operation.task.binding);
+    return;
+  }
+  CallIdentity& identity = operation.batch->identity = prepared.identity;
+  identity.plan_hash ^= operation.batch->lengths;
+  operation.run.begin(channel.context, prepared.executable, identity, identity.digest(), operation.task.binding);
 }
 
 void Communicator::Impl::record_end(Operation& operation, FlightRecorder::State state) {

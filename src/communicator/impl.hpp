@@ -146,10 +146,11 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
 
   // coalesce.cpp; all but is_small need the token
   bool is_small(const PlanKey& key) const;
-  bool may_join(const Operation& operation) const;
+  bool is_coalesced(const Operation& operation) const;
   void extend_head(const Channel& channel);
   bool agree_on_batch(Channel& channel);
   void end_batch(Channel& channel, const Operation& ended);
+  void end_members(Channel& channel, const Operation& ended);
   void put_first(Channel& channel, std::shared_ptr<Operation> operation);
 
   // progress.cpp; pump and pump_all need the token
@@ -203,6 +204,7 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   const std::uint64_t born_in_ = fork_generation();  ///< a forked child must not use its parent's communicator
   const std::uint64_t coalesce_below_;  ///< bytes; 0: nothing is coalesced
   QueueHead head_;                      ///< of main_'s queue, where calls are coalesced
+  std::atomic<bool> draining_{false};   ///< no more calls come
   bool held_back_ = false;              ///< it waits for others to come; guarded by the token
   WaitPolicy policy_;
   std::unique_ptr<Channel> main_;

@@ -39,6 +39,8 @@ struct Operation;
 struct Batch {
   std::uint64_t agreed = 0;                         ///< of an agreement: its buffer
   std::vector<std::shared_ptr<Operation>> members;  ///< of a call that does theirs
+  std::uint64_t lengths = 0;                        ///< a hash of the members' counts, which must be the same on all ranks
+  CallIdentity identity;                            ///< of the running call: its plan's, with that
 };
 
 struct Operation {

@@ -1,5 +1,6 @@
 // What runs queued calls: waiters and the progress thread turn the same crank.
 #include <algorithm>
+#include <optional>
 #include <system_error>
 
 #include "base/clock.hpp"
@@ -19,7 +20,7 @@ bool Communicator::Impl::pump(Channel& channel) {
   if (channel.sync_waits) return moved;  // one call of a channel after the other
   while (!channel.queue.empty()) {
     if (coalesce_below_ != 0 && &channel == main_.get()) {
-      held_back_ = may_join(*channel.queue.front()) && !agree_on_batch(channel);
+      held_back_ = is_coalesced(*channel.queue.front()) && !agree_on_batch(channel);
       if (held_back_) return moved;
     }
     const std::shared_ptr<Operation> operation = channel.queue.front();
@@ -63,7 +64,7 @@ class Communicator::Impl::Waiter {
   explicit Waiter(Impl& impl) : impl_(impl) { impl_.waiters_.fetch_add(1, std::memory_order_relaxed); }
   ~Waiter() {
     // pairs with progress_loop(), which looks for waiters after it has said that it rests
-    if (impl_.waiters_.fetch_sub(1, std::memory_order_seq_cst) == 1 && impl_.pending_.load(std::memory_order_relaxed) != 0) impl_.wake_progress();
+    if (impl_.waiters_.fetch_sub(1, std::memory_order_seq_cst) == 1 && impl_.pending_.load(std::memory_order_seq_cst) != 0) impl_.wake_progress();
   }
   Waiter(const Waiter&) = delete;
   Waiter& operator=(const Waiter&) = delete;
@@ -83,12 +84,13 @@ Result<void> Communicator::Impl::wait(const Work::State& work, std::int64_t dead
   const auto all_done = [&] {
     return std::all_of(work.operations.begin(), work.operations.end(), [](const auto& operation) { return operation->done.load(std::memory_order_acquire); });
   };
+  std::optional<Waiter> waiter;
+  if (!all_done()) waiter.emplace(*this);
   std::int64_t slow_since = 0;
   Sleep sleep(sleep_word_);
-  const Waiter waiter(*this);
   for (std::uint64_t turn = 0; !all_done(); ++turn) {
     if (token_.try_acquire()) {
-      pump_all();
+      if (pump_all()) slow_since = 0;  // others end, and this one's turn comes
       token_.release();
       if (turn < policy_.spins) continue;
     }
@@ -107,21 +109,22 @@ void Communicator::Impl::progress_loop() {
   std::int64_t idle_since = now_ns();
   Sleep sleep(sleep_word_);
   for (;;) {
-    if (pending_.load(std::memory_order_relaxed) == 0 || waiters_.load(std::memory_order_relaxed) != 0) sleep.end();
     {
       std::unique_lock lock(progress_mutex_);
+      const auto needed = [this] { return stopping_ || (pending_.load(std::memory_order_seq_cst) != 0 && waiters_.load(std::memory_order_seq_cst) == 0); };
       // pairs with announce() and ~Waiter(): who adds an operation or waits no more sees the word, or is seen here
       progress_rests_.store(true, std::memory_order_seq_cst);
-      progress_wake_.wait(lock, [this] {
-        return stopping_ || (pending_.load(std::memory_order_seq_cst) != 0 && waiters_.load(std::memory_order_seq_cst) == 0);
-      });
+      if (!needed()) {
+        sleep.end();
+        progress_wake_.wait(lock, needed);
+      }
       progress_rests_.store(false, std::memory_order_relaxed);
       if (stopping_) return;
     }
     bool moved = false, held = false;
     if (token_.try_acquire()) {
       moved = pump_all();
-      held = held_back_;
+      held = held_back_ && pending_.load(std::memory_order_relaxed) == main_->queue.size();
       token_.release();
     }
     if (held && !moved) {  // nothing to look at until more come, which needs no haste

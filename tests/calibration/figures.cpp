@@ -47,6 +47,7 @@ TEST_CASE("text that holds no figures is refused, and named") {
   CHECK(what_is_wrong("[1]").find("expected an object") != std::string::npos);
   const std::string missing = what_is_wrong(without(text, "\"pull_lines\"", "\"pull_limes\""));
   CHECK(missing.find("\"pull_lines\": expected a number from 0 to 1e9, it is missing") != std::string::npos);
+  CHECK(what_is_wrong(without(text, "0.0123456789", "0")).find("from 1e-6") != std::string::npos);
   CHECK(what_is_wrong(without(text, "0.0123456789", "-1")).find("\"copy_ns_per_byte\"") != std::string::npos);
   CHECK(what_is_wrong(without(text, "0.0123456789", "\"fast\"")).find("\"copy_ns_per_byte\"") != std::string::npos);
   CHECK(what_is_wrong(without(text, "0.0123456789", "1e300")).find("\"copy_ns_per_byte\"") != std::string::npos);

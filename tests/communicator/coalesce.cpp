@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "communicator/trial.hpp"
+#include "rondo/planner.hpp"
 #include "support/catch.hpp"
 #include "support/faults.hpp"
 #include "support/ranks.hpp"
@@ -194,6 +195,71 @@ TEST_CASE("a call that nobody waits for is held back until its time is over, or 
   SECTION("as processes") CHECK(complaints(run_processes(2, body, coalescing(64 << 10, milliseconds(1000)))) == "");
 }
 
+TEST_CASE("calls of other lengths that come to the same sum are no match", "[threads]") {
+  const auto body = [](Communicator& communicator) -> std::string {
+    std::vector<float> first(200, 1), second(200, 1);
+    const std::uint64_t counts[] = {100, 200};
+    const std::uint32_t odd = communicator.rank() == 1 ? 1 : 0;
+    communicator.group_begin();
+    (void)communicator.start({Collective::all_reduce, first.data(), first.data(), counts[odd]});
+    (void)communicator.start({Collective::all_reduce, second.data(), second.data(), counts[1 - odd]});
+    return expect_error(communicator.group_end(), Errc::mismatch, {"put together from other calls"});
+  };
+  SECTION("as threads") CHECK(complaints(run_threads(2, body, coalescing(4096))) == "");
+  SECTION("as processes") CHECK(complaints(run_processes(3, body, coalescing(4096))) == "");
+}
+
+TEST_CASE("a list on one rank goes with a buffer on another where calls are coalesced", "[threads]") {
+  const auto body = [](Communicator& communicator) -> std::string {
+    Sum before(communicator, 64, 1, true), sum(communicator, 256, 2, true), after(communicator, 64, 3, true);
+    std::vector<Work> works{before.start(communicator)};
+    const Tensor parts[] = {{sum.in.data(), sum.in.data(), 100}, {sum.in.data() + 100, sum.in.data() + 100, 156}};
+    works.push_back(communicator.rank() == 0 ? communicator.start_all_reduce_fused({parts}) : sum.start(communicator));
+    works.push_back(after.start(communicator));
+    for (Work& work : works)
+      if (auto done = work.wait(); !done) return to_string(done.error());
+    return before.check() + sum.check() + after.check();
+  };
+  SECTION("as processes") CHECK(complaints(run_processes(2, body, coalescing(4096))) == "");
+}
+
+TEST_CASE("a batch that no plan serves leaves its members to themselves", "[threads]") {
+  const auto body = [](Communicator& communicator) -> std::string {
+    const auto topology = with_ranks(communicator.topology(), communicator.size());
+    const Request request{Collective::all_reduce, communicator.size(), 64, DataType::f32};
+    const auto plan = make_plan(topology, cost_model(topology, communicator.size()), PlanLimits{}, request, "inline");
+    if (!plan) return to_string(plan.error());
+    if (auto used = communicator.use_plan(*plan); !used) return to_string(used.error());
+    std::vector<Sum> sums;
+    for (std::size_t k = 0; k < 40; ++k) sums.emplace_back(communicator, 64, k, false);
+    communicator.group_begin();
+    for (Sum& sum : sums) (void)sum.start(communicator);
+    if (auto done = communicator.group_end(); !done) return to_string(done.error());
+    for (const Sum& sum : sums)
+      if (auto wrong = sum.check(); !wrong.empty()) return wrong;
+    return "";
+  };
+  SECTION("as threads") CHECK(complaints(run_threads(2, body, coalescing(64 << 10))) == "");
+  SECTION("as processes") CHECK(complaints(run_processes(2, body, coalescing(64 << 10))) == "");
+}
+
+TEST_CASE("a call that is held back runs when its communicator goes", "[threads]") {
+  auto options = coalescing(4096, milliseconds(1000));
+  options.timeout = milliseconds(600);
+  auto ranks = Communicator::in_process(2, options);
+  REQUIRE(ranks);
+  std::vector<float> values[2] = {std::vector<float>(100, 1), std::vector<float>(100, 2)};
+  std::vector<std::thread> threads;
+  for (std::size_t rank = 0; rank < 2; ++rank)
+    threads.emplace_back([&, rank] {
+      Communicator communicator = std::move((*ranks)[rank]);
+      (void)communicator.start({Collective::all_reduce, values[rank].data(), values[rank].data(), 100});
+    });
+  for (std::thread& thread : threads) thread.join();
+  CHECK(values[0] == std::vector<float>(100, 3));
+  CHECK(values[1] == std::vector<float>(100, 3));
+}
+
 TEST_CASE("ranks whose coalesced calls differ learn it, and so do those whose peers don't come, leave or abort", "[threads]") {
   const auto differ = [](Communicator& communicator) -> std::string {
     std::vector<float> first(100, 1), second(100, 1);
@@ -253,6 +319,7 @@ TEST_CASE("nonsense among coalesced calls is said to its caller", "[threads]") {
 
 TEST_CASE("what ranks coalesce must be equal, and the time sensible") {
   CHECK(Communicator::in_process(2, coalescing(4096, std::chrono::seconds(2))).error().detail.find("coalesce_time") != std::string::npos);
+  CHECK(Communicator::in_process(2, coalescing(std::uint64_t{1} << 40)).error().detail.find("coalesce_bytes") != std::string::npos);
   CHECK(Communicator::in_process(2, coalescing(4096, -milliseconds(1))).error().code == Errc::invalid_argument);
   const std::string job = fresh_job();
   const auto unlike = run_processes(1, [&](Communicator&) -> std::string {
