@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -42,6 +43,23 @@ TEST_CASE("through C a communicator gets the options it is made with", "[threads
   rondo_options strict = options_with(0, 0, nullptr, nullptr);
   strict.strict = 1;
   CHECK(run_two(unproved, strict) == "");
+  // Coalesced calls are preceded by an agreement, which the record shows.
+  const auto agreed = [](bool expected) {
+    return [expected](Rank c, std::uint32_t) -> std::string {
+      float value = 1;
+      char* record = nullptr;
+      const std::string wrong = first_wrong({expect(rondo_all_reduce(c, &value, &value, 1, RONDO_F32, RONDO_SUM), RONDO_SUCCESS),
+                                             expect(rondo_flight_record(c, &record), RONDO_SUCCESS)});
+      const bool found = taken(record).find("u64 (min)") != std::string::npos;
+      return first_wrong({wrong, found == expected ? "" : "coalesce_bytes was not what the program set"});
+    };
+  };
+  rondo_options coalescing = options_with(0, 0, nullptr, nullptr);
+  coalescing.coalesce_bytes = 4096;
+  coalescing.coalesce_seconds = 0.001;
+  CHECK(run_two(agreed(true), coalescing) == "");
+  coalescing.size = offsetof(rondo_options, coalesce_bytes);  // a program of the version before: what lies behind its struct isn't read
+  CHECK(run_two(agreed(false), coalescing) == "");
 }
 
 TEST_CASE("through C options without sense are refused, each by its name") {
@@ -50,6 +68,11 @@ TEST_CASE("through C options without sense are refused, each by its name") {
   CHECK(refused(options_with(0, -INFINITY, nullptr, nullptr), RONDO_INVALID_ARGUMENT, "bootstrap_timeout_seconds is -inf") == "");
   CHECK(refused(options_with(0, 0, "fastest", nullptr), RONDO_INVALID_ARGUMENT, "unknown algorithm 'fastest'") == "");
   CHECK(refused(options_with(0, 0, nullptr, "pigeon"), RONDO_INVALID_ARGUMENT, "unknown transport 'pigeon'") == "");
+  rondo_options hasty = options_with(0, 0, nullptr, nullptr);
+  hasty.coalesce_seconds = 2;
+  CHECK(refused(hasty, RONDO_INVALID_ARGUMENT, "coalesce_time is 2000000000 ns; accepted: 0 to 1 s") == "");
+  hasty.coalesce_seconds = -1;
+  CHECK(refused(hasty, RONDO_INVALID_ARGUMENT, "coalesce_seconds is -1") == "");
   rondo_options unset{};
   CHECK(refused(unset, RONDO_INVALID_ARGUMENT, "the size of rondo_options is 0; accepted: sizeof(rondo_options)") == "");
   unset.size = SIZE_MAX;
