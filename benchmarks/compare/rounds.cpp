@@ -6,6 +6,8 @@
 #include <cmath>
 #include <map>
 
+#include "support/median.hpp"
+
 namespace compare {
 namespace {
 
@@ -15,12 +17,6 @@ constexpr std::uint32_t qualifying_rounds = 5;
 constexpr double hopeless = 3;
 constexpr double long_call_ns = 20e6;
 constexpr std::uint32_t alone_calls = 4;
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 // Four decimals: a tenth of a nanosecond of a time in µs.
 double rounded(double value) { return std::round(value * 1e4) / 1e4; }
@@ -178,7 +174,7 @@ void Rounds::measure_entry(const Row& row, Entry& entry, std::uint32_t round) {
   entry.serves = answer.has_value();
   if (!answer) return;
   entry.times.push_back(answer->ns);
-  entry.ns = median(entry.times);  // one slow block doesn't make the next ones short
+  entry.ns = bench_support::median(entry.times);  // one slow block doesn't make the next ones short
   auto line = about("block", row.what, entry);
   line["touch"] = row.what.touch != 0;
   line["round"] = round;
@@ -195,7 +191,7 @@ void Rounds::keep_best_settings() {
     double best_peer = INFINITY;
     for (const Entry& entry : row.entries) {
       if (!entry.serves || entry.times.empty()) continue;
-      const double time = median(entry.times);
+      const double time = bench_support::median(entry.times);
       const auto [place, added] = best.try_emplace(fleet_.participant(entry.participant).library, time);
       place->second = std::min(place->second, time);
       const std::string& library = fleet_.participant(entry.participant).library;
@@ -203,7 +199,7 @@ void Rounds::keep_best_settings() {
     }
     for (Entry& entry : row.entries) {
       if (!entry.serves || entry.times.empty()) continue;
-      const double time = median(entry.times);
+      const double time = bench_support::median(entry.times);
       const bool beaten = time > best[fleet_.participant(entry.participant).library];
       entry.serves = !beaten && !(time > hopeless * best_peer && time > long_call_ns);
     }

@@ -19,6 +19,7 @@
 #include "floor/exchange.hpp"
 #include "floor/loops.hpp"
 #include "support/cores.hpp"
+#include "support/median.hpp"
 #include "tools/support/flags.hpp"
 
 namespace {
@@ -110,11 +111,6 @@ std::vector<Case> all_cases() {
   return cases;
 }
 
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
-  return values[values.size() / 2];
-}
-
 // One rank's side of all measurements; rank 0 prints.
 class Bench {
  public:
@@ -147,7 +143,7 @@ class Bench {
     std::free(out);
   }
 
-  double floor_median() const { return median(floors_); }
+  double floor_median() const { return bench_support::median(floors_); }
 
  private:
   static constexpr double far_from_ns = 130;  // between the two states that were seen: 50 and 275
@@ -201,7 +197,7 @@ class Bench {
   }
 
   void print(const Case& c, const std::vector<double>& near, const std::vector<double>& far) const {
-    const auto cell = [](const std::vector<double>& v) { return v.empty() ? std::string("-") : format(median(v)); };
+    const auto cell = [](const std::vector<double>& v) { return v.empty() ? std::string("-") : format(bench_support::median(v)); };
     std::printf("%-30s %10zu %4s %6s %14s %14s %4zu/%zu\n", c.name.c_str(), c.bytes, c.in_place ? "in" : "out",
                 c.touch ? "touch" : "", cell(near).c_str(), cell(far).c_str(), near.size(), far.size());
     std::fflush(stdout);

@@ -1,13 +1,10 @@
 // bench_fused: the tensors of a bucket reduced as one call, and in the other ways that a program has: by a flat buffer that they are copied into and
 // out of, and by a call for each. Ranks are processes, each on a core of its own while there are enough; the ways take turns.
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -19,11 +16,14 @@
 
 #include "rondo/communicator.hpp"
 #include "support/cores.hpp"
+#include "support/median.hpp"
+#include "support/processes.hpp"
 #include "tools/support/flags.hpp"
 
 namespace {
 
 using namespace rondo;
+using bench_support::median;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::uint64_t coalesced_bytes = 1u << 20;
@@ -34,11 +34,6 @@ struct Options {
   std::uint64_t bytes = 25'000'000;
   std::vector<std::uint32_t> tensors = {20, 50, 100, 200};
 };
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 /// Gradients in place: a few large tensors, many small ones.
 class Bucketful {
@@ -158,7 +153,6 @@ class Rank {
 };
 
 int run_rank(std::uint32_t rank, const Options& options, const std::string& job) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
   bench_support::pin_to_core(rank);
   CommunicatorOptions coalescing;
   coalescing.coalesce_bytes = coalesced_bytes;
@@ -171,7 +165,6 @@ int run_rank(std::uint32_t rank, const Options& options, const std::string& job)
     return 1;
   }
   Rank(*communicator, *other, options).run();
-  std::fflush(stdout);
   return 0;
 }
 
@@ -187,16 +180,6 @@ int main(int argc, char** argv) {
   int status = 0;
   if (!tool_support::parse(app, argc, argv, "bench_fused", status)) return status;
   const std::string job = "bench-fused-" + std::to_string(getpid());
-  std::vector<pid_t> children;
-  for (std::uint32_t rank = 0; rank < options.ranks; ++rank) {
-    const pid_t child = fork();
-    if (child == 0) std::_Exit(run_rank(rank, options, job));
-    if (child > 0) children.push_back(child);
-  }
-  for (const pid_t child : children) {
-    int how = 0;
-    waitpid(child, &how, 0);
-    status |= how;
-  }
-  return status == 0 && children.size() == options.ranks ? 0 : 1;
+  const auto ended = bench_support::run_as_processes(options.ranks, [&](std::uint32_t rank) { return run_rank(rank, options, job); });
+  return ended == bench_support::Ended::well ? 0 : 1;
 }

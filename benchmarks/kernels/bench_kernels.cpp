@@ -14,6 +14,7 @@
 
 #include "hand_loops.hpp"
 #include "rondo/kernels.hpp"
+#include "support/median.hpp"
 
 namespace {
 
@@ -42,11 +43,6 @@ double time_block(const std::function<void()>& body, long repeats) {
   return std::chrono::duration<double, std::nano>(Clock::now() - begin).count() / static_cast<double>(repeats);
 }
 
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<long>(values.size() / 2), values.end());
-  return values[values.size() / 2];
-}
-
 /// Times `ours` against `peer` in alternating blocks and prints one row.
 void compare(const std::string& what, const char* against, std::uint64_t bytes, const std::function<void()>& ours,
              const std::function<void()>& peer) {
@@ -59,7 +55,7 @@ void compare(const std::string& what, const char* against, std::uint64_t bytes, 
     ratios.push_back(our_ns.back() / peer_ns.back());
   }
   std::printf("%-34s %10llu B %12.2f ns   %-14s %12.2f ns   ratio %.3f\n", what.c_str(),
-              static_cast<unsigned long long>(bytes), median(our_ns), against, median(peer_ns), median(ratios));
+              static_cast<unsigned long long>(bytes), bench_support::median(our_ns), against, bench_support::median(peer_ns), bench_support::median(ratios));
 }
 
 /// A call with its buffers.

@@ -5,17 +5,12 @@
 #include <cstdio>
 
 #include "rondo/planner.hpp"
+#include "support/median.hpp"
 
 namespace predict {
 namespace {
 
 constexpr double two_states = 1.6;  ///< floors that are farther apart than this are of two states
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 bool same(const Line& a, const Line& b) { return a.state == b.state && a.what.collective == b.what.collective && a.what.bytes == b.what.bytes; }
 
@@ -64,7 +59,7 @@ std::vector<Line> lines_of_case(const Case& what, State state, double threshold_
     }
     serving += serves ? 1 : 0;
     if (!predicted.empty())
-      lines.push_back({state, what, std::string(names[algorithm]), median(predicted), median(measured), chosen});
+      lines.push_back({state, what, std::string(names[algorithm]), bench_support::median(predicted), bench_support::median(measured), chosen});
   }
   if (lines.size() != serving) lines.clear();
   return lines;
@@ -101,7 +96,7 @@ Summary summarise(const std::vector<Line>& lines) {
     lost.insert(lost.end(), line.chosen, line.measured_ns / fastest_ns(lines, line));
     if (k + 1 < lines.size() && same(line, lines[k + 1])) continue;
     if (lost.empty()) continue;
-    const double usual = median(std::move(lost));
+    const double usual = bench_support::median(std::move(lost));
     lost.clear();
     regret += std::log(usual);
     summary.worst_regret = std::max(summary.worst_regret, usual);

@@ -1,13 +1,10 @@
 #include "trial.hpp"
 
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -18,6 +15,7 @@
 #include "rondo/communicator.hpp"
 #include "rondo/planner.hpp"
 #include "support/cores.hpp"
+#include "support/processes.hpp"
 
 namespace predict {
 namespace {
@@ -145,30 +143,16 @@ using Work = std::function<Result<void>(Communicator&)>;
 Result<void> run_fleet(const Settings& settings, std::string_view algorithm, const Work& work) {
   static std::uint32_t fleets = 0;
   const std::string job = "bench_predict/" + std::to_string(getpid()) + "/" + std::to_string(fleets++);
-  std::fflush(nullptr);
-  std::vector<pid_t> children;
-  for (std::uint32_t rank = 0; rank < settings.ranks; ++rank) {
-    const pid_t child = fork();
-    if (child == 0) {
-      prctl(PR_SET_PDEATHSIG, SIGKILL);
-      auto communicator = join(settings, rank, job, algorithm);
-      const Result<void> done = communicator ? work(*communicator) : Result<void>(communicator.error());
-      if (!done) std::fprintf(stderr, "bench_predict: rank %u: %s\n", rank, to_string(done.error()).c_str());
-      std::fflush(nullptr);
-      _exit(done ? 0 : 1);
-    }
-    if (child > 0) children.push_back(child);
-  }
-  const bool complete = children.size() == settings.ranks;
-  bool well = complete;
-  if (!complete)
-    for (const pid_t child : children) kill(child, SIGKILL);
-  for (const pid_t child : children) {
-    int status = 0;
-    well &= waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-  }
-  if (!complete) return Error{Errc::out_of_resources, "cannot start " + std::to_string(settings.ranks) + " processes (limit: ulimit -u)"};
-  if (!well) return Error{Errc::peer_failed, "a rank failed" + (algorithm.empty() ? std::string() : " that ran " + std::string(algorithm))};
+  const auto ended = bench_support::run_as_processes(settings.ranks, [&](std::uint32_t rank) {
+    auto communicator = join(settings, rank, job, algorithm);
+    const Result<void> done = communicator ? work(*communicator) : Result<void>(communicator.error());
+    if (!done) std::fprintf(stderr, "bench_predict: rank %u: %s\n", rank, to_string(done.error()).c_str());
+    return done ? 0 : 1;
+  });
+  if (ended == bench_support::Ended::not_started)
+    return Error{Errc::out_of_resources, "cannot start " + std::to_string(settings.ranks) + " processes (limit: ulimit -u)"};
+  if (ended == bench_support::Ended::failed)
+    return Error{Errc::peer_failed, "a rank failed" + (algorithm.empty() ? std::string() : " that ran " + std::string(algorithm))};
   return {};
 }
 

@@ -1,14 +1,11 @@
 // bench_waiting: what waiting costs. Ranks are processes, each on a core of its own while there are enough: the processor time of a wait, of a
 // started call that waits, and of a communicator at rest; how long a rank that waited takes to see the one that came late; and a matrix
 // product beside a started all-reduce on the same cores.
-#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -17,11 +14,14 @@
 
 #include "rondo/communicator.hpp"
 #include "support/cores.hpp"
+#include "support/median.hpp"
+#include "support/processes.hpp"
 #include "tools/support/flags.hpp"
 
 namespace {
 
 using namespace rondo;
+using bench_support::median;
 using Clock = std::chrono::steady_clock;
 
 struct Options {
@@ -37,11 +37,6 @@ double cpu_ms() {
   getrusage(RUSAGE_SELF, &used);
   const auto ms = [](const timeval& time) { return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_usec) / 1e3; };
   return ms(used.ru_utime) + ms(used.ru_stime);
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
 }
 
 void sleep_ms(double ms) { std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(ms)); }
@@ -175,7 +170,6 @@ class Rank {
 };
 
 int run_rank(std::uint32_t rank, const Options& options, const std::string& job) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
   bench_support::pin_to_core(rank);
   auto communicator = Communicator::local(rank, options.ranks, job);
   if (!communicator) {
@@ -183,7 +177,6 @@ int run_rank(std::uint32_t rank, const Options& options, const std::string& job)
     return 1;
   }
   Rank(*communicator, options).run();
-  std::fflush(stdout);
   return 0;
 }
 
@@ -198,16 +191,6 @@ int main(int argc, char** argv) {
   int status = 0;
   if (!tool_support::parse(app, argc, argv, "bench_waiting", status)) return status;
   const std::string job = "bench-waiting-" + std::to_string(getpid());
-  std::vector<pid_t> children;
-  for (std::uint32_t rank = 0; rank < options.ranks; ++rank) {
-    const pid_t child = fork();
-    if (child == 0) std::_Exit(run_rank(rank, options, job));
-    if (child > 0) children.push_back(child);
-  }
-  for (const pid_t child : children) {
-    int how = 0;
-    waitpid(child, &how, 0);
-    status |= how;
-  }
-  return status == 0 && children.size() == options.ranks ? 0 : 1;
+  const auto ended = bench_support::run_as_processes(options.ranks, [&](std::uint32_t rank) { return run_rank(rank, options, job); });
+  return ended == bench_support::Ended::well ? 0 : 1;
 }

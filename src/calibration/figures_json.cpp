@@ -1,5 +1,4 @@
 // Core figures ↔ JSON.
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/json_text.hpp"
@@ -17,11 +16,11 @@ struct Field {
   double least = 0;
 };
 constexpr double some = 1e-6;  ///< of a figure that can't be nothing
-constexpr Field fields[] = {{"copy_ns_per_byte", &CoreFigures::copy_ns_per_byte, some},     {"reduce_ns_per_byte", &CoreFigures::reduce_ns_per_byte},
+constexpr Field fields[] = {{"copy_ns_per_byte", &CoreFigures::copy_ns_per_byte, some}, {"reduce_ns_per_byte", &CoreFigures::reduce_ns_per_byte},
                             {"fetch_ns_per_byte", &CoreFigures::fetch_ns_per_byte},   {"shared_ns_per_byte", &CoreFigures::shared_ns_per_byte},
                             {"memory_ns_per_byte", &CoreFigures::memory_ns_per_byte}, {"pull_lines", &CoreFigures::pull_lines},
                             {"publish_lines", &CoreFigures::publish_lines},           {"share_lines", &CoreFigures::share_lines},
-                            {"step_ns", &CoreFigures::step_ns, some},                       {"call_ns", &CoreFigures::call_ns},
+                            {"step_ns", &CoreFigures::step_ns, some},                 {"call_ns", &CoreFigures::call_ns},
                             {"switch_ns", &CoreFigures::switch_ns}};
 
 Error wrong(const std::string& what) { return Error{Errc::invalid_argument, what, 0, "calibration"}; }

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "base/cpu_relax.hpp"
+#include "calibration/add_floats.hpp"
 #include "calibration/memory.hpp"
 #include "calibration/team.hpp"
 #include "rondo/kernels.hpp"
@@ -76,17 +77,7 @@ class Side {
     for (std::uint64_t k = 0; k < pieces; ++k) work(k * piece_);
     return (clock_ns() - begin) / static_cast<double>(pieces * piece_);
   }
-  void add(std::byte* to, std::uint64_t at) const {
-    const void* sources[] = {input_ + at, other_ + at};
-    void* destinations[] = {to};
-    KernelCall call;
-    call.sources = sources;
-    call.destinations = destinations;
-    call.source_count = 2;
-    call.destination_count = 1;
-    call.count = piece_ / sizeof(float);
-    kernel_(call);
-  }
+  void add(std::byte* to, std::uint64_t at) const { add_floats(to, input_ + at, other_ + at, piece_); }
   void meet() {
     turn_.raise(self_, ++met_);
     turn_.await(self_, met_);
@@ -98,7 +89,6 @@ class Side {
   Memory own_;
   std::uint64_t piece_;
   std::uint64_t met_ = 0;
-  Kernel kernel_ = cpu_kernels().get(ReduceOp::sum, DataType::f32);
 };
 
 Result<double> flag_ns(std::uint32_t a, std::uint32_t b) {

@@ -46,7 +46,7 @@ struct Algorithm {
   bool narrows = false;  ///< all ranks end with the same bits where its scratch holds a wire type: results that peers read are no steps of their own
 };
 
-/// All algorithms; a tie in predicted time goes to the earlier one.
+/// All algorithms, simple ones first: where predicted times hardly differ the earlier one is taken (make_plan.cpp).
 std::span<const Algorithm* const> algorithms();
 
 extern const Algorithm copy_algorithm;

@@ -12,27 +12,12 @@
 #include "rondo/calibration.hpp"
 #include "rondo/communicator.hpp"
 #include "support/catch.hpp"
+#include "support/folder.hpp"
 
 using namespace rondo;
+using test::Folder;
 
 namespace {
-
-/// A folder that is gone with the test.
-class Folder {
- public:
-  Folder() {
-    std::string path = (std::filesystem::temp_directory_path() / "rondo-calibration-XXXXXX").string();
-    REQUIRE(mkdtemp(path.data()) != nullptr);
-    path_ = path;
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 /// Whether `check` holds in a process with these variables (a null one is taken away).
 bool holds_with(const std::vector<std::pair<const char*, const char*>>& variables, const std::function<bool()>& check) {
@@ -82,8 +67,9 @@ TEST_CASE("a machine without processors can't be measured") {
 
 TEST_CASE("what is kept is found again by all who look for the same kind of machine") {
   const Folder folder;
+  REQUIRE(!folder.path().empty());
   const Topology topology = this_machine();
-  const std::string deep = folder.path() + "/a/b";
+  const std::string deep = folder.path().string() + "/a/b";
   CHECK(holds_with({{"RONDO_CACHE", deep.c_str()}}, [&] {
     CoreFigures figures = core_figures(topology);
     figures.copy_ns_per_byte = 0.5;
@@ -124,6 +110,7 @@ TEST_CASE("the folder is the one that the environment names") {
 
 TEST_CASE("a file that can't be used is named, and communicators do without it") {
   const Folder folder;
+  REQUIRE(!folder.path().empty());
   const Topology topology = this_machine();
   CHECK(holds_with({{"RONDO_CACHE", folder.path().c_str()}, {"RONDO_LOG", "off"}}, [&] {
     const std::string file = *calibration_file(topology);
@@ -141,6 +128,7 @@ TEST_CASE("a file that can't be used is named, and communicators do without it")
 
 TEST_CASE("communicators plan by what is kept") {
   const Folder folder;
+  REQUIRE(!folder.path().empty());
   const Topology topology = this_machine();
   const auto price = [&](double copy) {
     return [&, copy] {

@@ -1,6 +1,4 @@
 // rondo calibrate, and what rondo plan makes of what it has kept; bench_predict's flags.
-#include <unistd.h>
-
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -8,6 +6,7 @@
 
 #include "rondo/calibration.hpp"
 #include "support/catch.hpp"
+#include "support/folder.hpp"
 #include "tools/plans.hpp"
 #include "tools/subprocess.hpp"
 
@@ -18,18 +17,11 @@ using Words = std::vector<std::string>;
 
 bool contains(const std::string& text, const std::string& word) { return text.find(word) != std::string::npos; }
 
-/// An empty folder, gone with the test.
-class Folder {
- public:
-  Folder() : path_(std::filesystem::temp_directory_path() / ("rondo-calibrate-" + std::to_string(getpid()))) { std::filesystem::remove_all(path_); }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  std::string setting() const { return "RONDO_CACHE=" + path_.string(); }
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
+/// Where a calibration is to be kept: a folder that isn't there yet.
+struct Cache {
+  rondo::test::Folder folder;
+  std::filesystem::path path() const { return folder.path() / "cache"; }
+  std::string setting() const { return "RONDO_CACHE=" + path().string(); }
 };
 
 std::string bench_predict() { return RONDO_BINARY_DIR "/bin/bench_predict"; }
@@ -37,7 +29,8 @@ std::string bench_predict() { return RONDO_BINARY_DIR "/bin/bench_predict"; }
 }  // namespace
 
 TEST_CASE("rondo calibrate keeps what it measures, and rondo plan explains itself by it") {
-  const Folder folder;
+  const Cache folder;
+  REQUIRE(!folder.folder.path().empty());
   const Finished before = run({rondo_program(), "calibrate", "--show"}, {folder.setting()});
   CHECK(before.code == 0);
   CHECK(contains(before.out, "not there yet"));
@@ -58,7 +51,8 @@ TEST_CASE("rondo calibrate keeps what it measures, and rondo plan explains itsel
 TEST_CASE("rondo calibrate says which folder or file it can't use") {
   CHECK(refusal(run({rondo_program(), "calibrate", "--show"}, {"RONDO_CACHE=here"}), {"RONDO_CACHE='here'", "absolute path"}) == "");
   CHECK(refusal(run({rondo_program(), "calibrate", "--loud"}, {}), {"--loud", "--show"}) == "");
-  const Folder folder;
+  const Cache folder;
+  REQUIRE(!folder.folder.path().empty());
   REQUIRE(run({rondo_program(), "calibrate"}, {folder.setting()}).code == 0);
   for (const auto& entry : std::filesystem::directory_iterator(folder.path())) std::ofstream(entry.path()) << "{";
   CHECK(refusal(run({rondo_program(), "calibrate", "--show"}, {folder.setting()}), {folder.path().string() + "/calibration-", "line 1"}) == "");

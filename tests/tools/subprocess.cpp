@@ -19,6 +19,8 @@
 #include <fstream>
 #include <thread>
 
+#include "support/folder.hpp"
+
 namespace {
 
 /// Several ranks write to it at once: only appended text is safe from the others'.
@@ -80,25 +82,6 @@ int wait_at_most(pid_t child, int seconds) {
   return status;
 }
 
-/// A folder that goes with the process that made it.
-class Folder {
- public:
-  Folder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "rondo-tools-XXXXXX").string();
-    if (mkdtemp(pattern.data()) != nullptr) path_ = pattern;
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
-
 }  // namespace
 
 Finished run(const std::vector<std::string>& words, const std::vector<std::string>& settings, int seconds, Forks forks) {
@@ -134,7 +117,7 @@ std::string bench_program() {
 }
 
 std::string write_file(const std::string& name, const std::string& text) {
-  static const Folder folder;
+  static const rondo::test::Folder folder;
   const std::string path = (folder.path() / name).string();
   std::ofstream(path) << text;
   return path;
