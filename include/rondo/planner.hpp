@@ -60,6 +60,8 @@ struct CoreFigures {
   double pull_lines = 0;          ///< under way at once while it reads what another core has just written
   double publish_lines = 0;       ///< while it writes whole lines that another core has just read
   double share_lines = 0;         ///< while a reduction stores such lines; 0: it stores elsewhere, and copies
+  double ring_bytes = 0;          ///< of slots that are best written before one is written again
+  double stream_parts = 0;        ///< outputs of this many times a rank's part of a cache are written past the caches
   double step_ns = 0;             ///< the executor's cost of a step
   double call_ns = 0;             ///< of a call's beginning and end
   double switch_ns = 0;           ///< where ranks share processors: until a waiter that yielded runs again, for each rank on its own

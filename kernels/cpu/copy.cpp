@@ -43,6 +43,25 @@ void copy_streamed(std::uint8_t* to, const std::uint8_t* from, std::size_t bytes
   hwy::FlushStream();
 }
 
+/// At least four vectors of bytes.
+void copy_by_vectors(std::uint8_t* to, const std::uint8_t* from, std::size_t bytes) {
+  const hn::ScalableTag<std::uint8_t> tag;
+  const std::size_t step = 4 * hn::Lanes(tag);
+  const auto copy_step = [&](std::size_t index) HWY_ATTR {
+    const auto v0 = hn::LoadU(tag, from + index);
+    const auto v1 = hn::LoadU(tag, from + index + step / 4);
+    const auto v2 = hn::LoadU(tag, from + index + step / 2);
+    const auto v3 = hn::LoadU(tag, from + index + step / 4 * 3);
+    hn::StoreU(v0, tag, to + index);
+    hn::StoreU(v1, tag, to + index + step / 4);
+    hn::StoreU(v2, tag, to + index + step / 2);
+    hn::StoreU(v3, tag, to + index + step / 4 * 3);
+  };
+  std::size_t index = 0;
+  for (; index + step <= bytes; index += step) copy_step(index);
+  if (index < bytes) copy_step(bytes - step);
+}
+
 /// At least one line. Whole vectors: a store for each line keeps more lines under way
 /// than memcpy's order does.
 void copy_by_lines(std::uint8_t* to, const std::uint8_t* from, std::size_t bytes) {
@@ -72,6 +91,7 @@ namespace rondo {
 namespace kernels {
 
 HWY_EXPORT(copy_streamed);
+HWY_EXPORT(copy_by_vectors);
 HWY_EXPORT(copy_by_lines);
 HWY_EXPORT(this_target);
 
@@ -84,6 +104,10 @@ static void dispatch_streamed(void* to, const void* from, std::uint64_t bytes) {
   HWY_DYNAMIC_DISPATCH(copy_streamed)(static_cast<std::uint8_t*>(to), static_cast<const std::uint8_t*>(from), bytes);
 }
 
+static void dispatch_by_vectors(void* to, const void* from, std::uint64_t bytes) {
+  HWY_DYNAMIC_DISPATCH(copy_by_vectors)(static_cast<std::uint8_t*>(to), static_cast<const std::uint8_t*>(from), bytes);
+}
+
 static void dispatch_by_lines(void* to, const void* from, std::uint64_t bytes) {
   HWY_DYNAMIC_DISPATCH(copy_by_lines)(static_cast<std::uint8_t*>(to), static_cast<const std::uint8_t*>(from), bytes);
 }
@@ -93,6 +117,14 @@ inline constexpr std::uint64_t least_streamed_copy_bytes = 4096;
 // How lines are published: 0003-cost-model.md has the measurements.
 inline constexpr std::uint64_t most_published_by_lines = 16u << 10;  ///< above, memcpy's string move is as fast or faster
 inline constexpr std::uint64_t most_demoted_bytes = 1024;
+inline constexpr std::uint64_t least_vectors_bytes = 4096;  ///< below, memcpy uses vectors itself
+
+/// Whether memcpy would move strings that lie differently in their lines, and vectors do that faster here.
+static bool shifted(const void* destination, const void* source, std::uint64_t bytes) {
+  static const bool vectors = cpu_stores().vectors_beat_shifted_copies;
+  const auto apart = reinterpret_cast<std::uintptr_t>(destination) - reinterpret_cast<std::uintptr_t>(source);
+  return vectors && bytes >= least_vectors_bytes && apart % cache_line != 0;
+}
 
 }  // namespace kernels
 
@@ -101,19 +133,17 @@ const char* cpu_kernel_target() {
 }
 
 void cpu_copy(void* destination, const void* source, std::uint64_t bytes, bool streamed) {
-  if (!streamed || bytes < kernels::least_streamed_copy_bytes) {
-    if (bytes != 0) std::memcpy(destination, source, bytes);
-    return;
-  }
-  kernels::dispatch_streamed(destination, source, bytes);
+  if (streamed && bytes >= kernels::least_streamed_copy_bytes) kernels::dispatch_streamed(destination, source, bytes);
+  else if (kernels::shifted(destination, source, bytes)) kernels::dispatch_by_vectors(destination, source, bytes);
+  else if (bytes != 0) std::memcpy(destination, source, bytes);
 }
 
 void cpu_publish(void* destination, const void* source, std::uint64_t bytes) {
   static const bool by_lines = cpu_stores().lines_beat_short_copies;
   if (by_lines && bytes >= cache_line && bytes <= kernels::most_published_by_lines)
     kernels::dispatch_by_lines(destination, source, bytes);
-  else
-    cpu_copy(destination, source, bytes, false);
+  else if (bytes != 0)
+    std::memcpy(destination, source, bytes);
   if (bytes <= kernels::most_demoted_bytes) demote_lines(destination, bytes);
 }
 

@@ -24,12 +24,16 @@ constexpr std::uint64_t most_memory_bytes = 1u << 30;    ///< of all processors'
 constexpr std::size_t most_processors = 64;              ///< that are busy at once
 constexpr std::uint64_t line_bytes = 64;
 constexpr double most_lines = 1e6;
+constexpr double worth_memory = 0.95;  ///< of the time, or slots in a longer ring are not worth it
+constexpr double least_cached = 0.25, most_cached = 2;  ///< outputs that may be better written to the caches or past them, as parts of a cache
+constexpr double worth_streaming = 0.85;
 constexpr double apart = 1.5;         ///< latencies that differ by more are of two distances
 constexpr double copying_ns = 60e6;   ///< how long one processor copies for one figure
 
 struct Copying {
   double copy_ns_per_byte = 0;
   double reduce_ns_per_byte = 0;  ///< what one more source adds
+  double streamed_ns_per_byte = 0;  ///< copying past the caches
 };
 
 /// One processor that goes round and round through its buffers.
@@ -46,6 +50,7 @@ struct Loop {
     taken.copy_ns_per_byte = timed(part, [&](std::uint64_t at, std::uint64_t length) { cpu_copy(output + at, input + at, length, false); });
     const double reduce = timed(part, [&](std::uint64_t at, std::uint64_t length) { add_floats(output + at, input + at, other + at, length); });
     taken.reduce_ns_per_byte = std::max(0.0, reduce - taken.copy_ns_per_byte);
+    taken.streamed_ns_per_byte = timed(part, [&](std::uint64_t at, std::uint64_t length) { cpu_copy(output + at, input + at, length, true); });
   }
 
  private:
@@ -79,8 +84,22 @@ Result<Copying> copy_through(const std::vector<std::uint32_t>& cpus, std::uint64
   for (const Loop& loop : loops) {
     slowest.copy_ns_per_byte = std::max(slowest.copy_ns_per_byte, loop.taken.copy_ns_per_byte);
     slowest.reduce_ns_per_byte = std::max(slowest.reduce_ns_per_byte, loop.taken.reduce_ns_per_byte);
+    slowest.streamed_ns_per_byte = std::max(slowest.streamed_ns_per_byte, loop.taken.streamed_ns_per_byte);
   }
   return slowest;
+}
+
+/// From which size on, as a part of `cache`, outputs are better written past the caches, all of `cpus` copying at once.
+Result<double> least_streamed(const std::vector<std::uint32_t>& cpus, std::uint64_t cache) {
+  double least = most_cached;
+  for (double part = most_cached / 2; part >= least_cached; part /= 2) {
+    const auto output = static_cast<std::uint64_t>(part * static_cast<double>(cache));
+    auto taken = copy_through(cpus, std::min(most_memory_bytes / cpus.size(), 3 * output));
+    if (!taken) return taken.error();
+    if (taken->streamed_ns_per_byte > worth_streaming * taken->copy_ns_per_byte) break;
+    least = part;
+  }
+  return least;
 }
 
 /// One processor of each core, of those that this thread may run on: no more than the control group pays for.
@@ -113,15 +132,26 @@ void take_links(CoreFigures& figures, const calibration::PairFigures& near, cons
   figures.share_lines = cpu_stores().copies_beat_stores ? 0 : lines_for(far.latency_ns, far.share_ns_per_byte);
 }
 
+/// A byte from core to core, through slots.
+double handed_over(const calibration::PairFigures& pair) { return pair.publish_ns_per_byte + pair.pull_ns_per_byte; }
+
 Result<void> measure_links(CoreFigures& figures, const std::vector<std::uint32_t>& cores, std::uint64_t own_cache) {
   if (cores.size() < 2) return {};
   const std::uint64_t bytes = std::clamp(own_cache / 4, least_block_bytes, most_block_bytes);
-  // Neighbours, and the ends of the machine.
-  auto near = calibration::measure_pair(cores[0], cores[1], bytes);
+  // Neighbours, and the ends of the machine. Two halves of the staging take turns.
+  std::uint64_t ring = bytes / 2;
+  auto near = calibration::measure_pair(cores[0], cores[1], bytes, 2 * ring);
   if (!near) return near.error();
+  auto longer = calibration::measure_pair(cores[0], cores[1], bytes, 2 * own_cache);
+  if (!longer) return longer.error();
+  if (handed_over(*longer) < worth_memory * handed_over(*near)) {
+    near = longer;
+    ring = own_cache;
+  }
   auto far = near;
-  if (cores.size() > 2) far = calibration::measure_pair(cores.front(), cores.back(), bytes);
+  if (cores.size() > 2) far = calibration::measure_pair(cores.front(), cores.back(), bytes, 2 * ring);
   if (!far) return far.error();
+  figures.ring_bytes = static_cast<double>(ring);
   take_links(figures, *near, *far);
   figures.switch_ns = near->switch_ns;
   return {};
@@ -162,6 +192,9 @@ Result<CoreFigures> calibrate(const Topology& topology) {
   if (!streamed) return streamed.error();
   figures.shared_ns_per_byte = shared;
   figures.memory_ns_per_byte = std::max(0.0, (streamed->copy_ns_per_byte - own->copy_ns_per_byte) / 2 - shared);
+  auto streaming = least_streamed(cores, cpu_stores().memory_beats_shared_cache ? own_cache : cache);
+  if (!streaming) return streaming.error();
+  figures.stream_parts = *streaming;
   figures.source = "measured by rondo calibrate, " + today();
   return figures;
 }

@@ -20,7 +20,8 @@ constexpr Field fields[] = {{"copy_ns_per_byte", &CoreFigures::copy_ns_per_byte,
                             {"fetch_ns_per_byte", &CoreFigures::fetch_ns_per_byte},   {"shared_ns_per_byte", &CoreFigures::shared_ns_per_byte},
                             {"memory_ns_per_byte", &CoreFigures::memory_ns_per_byte}, {"pull_lines", &CoreFigures::pull_lines},
                             {"publish_lines", &CoreFigures::publish_lines},           {"share_lines", &CoreFigures::share_lines},
-                            {"step_ns", &CoreFigures::step_ns, some},                 {"call_ns", &CoreFigures::call_ns},
+                            {"ring_bytes", &CoreFigures::ring_bytes},                 {"stream_parts", &CoreFigures::stream_parts},
+                            {"step_ns", &CoreFigures::step_ns, some},                {"call_ns", &CoreFigures::call_ns},
                             {"switch_ns", &CoreFigures::switch_ns}};
 
 Error wrong(const std::string& what) { return Error{Errc::invalid_argument, what, 0, "calibration"}; }

@@ -50,20 +50,23 @@ class Turns {
 /// One of the two cores' work; what it takes, turn by turn.
 class Side {
  public:
-  Side(std::size_t self, Turns& turn, std::array<Memory, 2>& slots, Memory own, std::uint64_t bytes)
-      : self_(self), turn_(turn), slot_(slots[self].get()), peers_(slots[1 - self].get()), input_(own.get()), other_(input_ + bytes),
+  /// `slots` has room for a number of blocks, which are written in turn.
+  Side(std::size_t self, Turns& turn, std::array<Memory, 2>& slots, std::uint64_t blocks, Memory own, std::uint64_t bytes)
+      : self_(self), turn_(turn), slots_(slots[self].get()), peers_(slots[1 - self].get()), blocks_(blocks), input_(own.get()), other_(input_ + bytes),
         output_(other_ + bytes), own_(std::move(own)), piece_(bytes / pieces) {}
 
   void run() {
     for (std::uint32_t k = 0; k < turns; ++k) {
-      publish.push_back(time([&](std::uint64_t at) { cpu_publish(slot_ + at, input_ + at, piece_); }));
+      std::uint64_t block = 2 * k % blocks_ * pieces * piece_;
+      publish.push_back(time([&](std::uint64_t at) { cpu_publish(slots_ + block + at, input_ + at, piece_); }));
       meet();
-      pull.push_back(time([&](std::uint64_t at) { cpu_copy(output_ + at, peers_ + at, piece_, false); }));
+      pull.push_back(time([&](std::uint64_t at) { cpu_copy(output_ + at, peers_ + block + at, piece_, false); }));
       meet();
+      block = (2 * k + 1) % blocks_ * pieces * piece_;
       alone.push_back(time([&](std::uint64_t at) { add(output_ + at, at); }));
-      shared.push_back(time([&](std::uint64_t at) { add(slot_ + at, at); }));
+      shared.push_back(time([&](std::uint64_t at) { add(slots_ + block + at, at); }));
       meet();
-      time([&](std::uint64_t at) { cpu_copy(output_ + at, peers_ + at, piece_, false); });
+      time([&](std::uint64_t at) { cpu_copy(output_ + at, peers_ + block + at, piece_, false); });
       meet();
     }
   }
@@ -85,7 +88,9 @@ class Side {
 
   std::size_t self_;
   Turns& turn_;
-  std::byte *slot_, *peers_, *input_, *other_, *output_;
+  std::byte *slots_, *peers_;
+  std::uint64_t blocks_;
+  std::byte *input_, *other_, *output_;
   Memory own_;
   std::uint64_t piece_;
   std::uint64_t met_ = 0;
@@ -127,14 +132,15 @@ Result<double> yield_ns(std::uint32_t cpu) {
   return taken;
 }
 
-/// Blocks of `bytes` each, once.
-Result<PairFigures> exchange(std::uint32_t a, std::uint32_t b, std::uint64_t bytes) {
-  std::array<Memory, 2> slots{allocate(bytes), allocate(bytes)};
+/// Blocks of `bytes` each through `slot_bytes` of slots.
+Result<PairFigures> exchange(std::uint32_t a, std::uint32_t b, std::uint64_t bytes, std::uint64_t slot_bytes) {
+  const std::uint64_t blocks = std::max<std::uint64_t>(1, slot_bytes / bytes);
+  std::array<Memory, 2> slots{allocate(blocks * bytes), allocate(blocks * bytes)};
   Memory own[] = {allocate(3 * bytes), allocate(3 * bytes)};
   if (!slots[0] || !slots[1] || !own[0] || !own[1])
     return Error{Errc::out_of_resources, "no memory for blocks of " + std::to_string(bytes) + " bytes to measure with", 0, "calibration"};
   Turns turn;
-  Side sides[] = {{0, turn, slots, std::move(own[0]), bytes}, {1, turn, slots, std::move(own[1]), bytes}};
+  Side sides[] = {{0, turn, slots, blocks, std::move(own[0]), bytes}, {1, turn, slots, blocks, std::move(own[1]), bytes}};
   if (auto done = run_on({a, b}, [&](std::size_t self) { sides[self].run(); }); !done) return done.error();
   const auto mean = [&](std::vector<double> Side::* what) { return (lower_quartile(sides[0].*what) + lower_quartile(sides[1].*what)) / 2; };
   return PairFigures{0, mean(&Side::publish), mean(&Side::pull), std::max(0.0, mean(&Side::shared) - mean(&Side::alone)), 0};
@@ -150,13 +156,13 @@ double lower_quartile(std::vector<double> values) {
   return *place;
 }
 
-Result<PairFigures> measure_pair(std::uint32_t a, std::uint32_t b, std::uint64_t bytes) {
+Result<PairFigures> measure_pair(std::uint32_t a, std::uint32_t b, std::uint64_t bytes, std::uint64_t slot_bytes) {
   auto switched = yield_ns(a);
   if (!switched) return switched.error();
   auto before = flag_ns(a, b);
   if (!before) return before.error();
   for (std::uint32_t attempt = 1;; ++attempt) {
-    auto figures = exchange(a, b, bytes);
+    auto figures = exchange(a, b, bytes, slot_bytes);
     if (!figures) return figures.error();
     auto after = flag_ns(a, b);
     if (!after) return after.error();

@@ -17,9 +17,9 @@ struct PairFigures {
   double switch_ns = 0;            ///< both on processor `a`: until the other one runs after a yield
 };
 
-/// Measures between processors `a` and `b` with blocks of `bytes` in all, which should be a fraction of a core's own cache. Takes a second at most where
-/// nothing else runs. Errors: out_of_resources.
-Result<PairFigures> measure_pair(std::uint32_t a, std::uint32_t b, std::uint64_t bytes);
+/// Measures between processors `a` and `b` with blocks of `bytes`, which should be a fraction of a core's own cache, that go through `slot_bytes` of
+/// slots. Takes a second at most where nothing else runs. Errors: out_of_resources.
+Result<PairFigures> measure_pair(std::uint32_t a, std::uint32_t b, std::uint64_t bytes, std::uint64_t slot_bytes);
 
 /// The lower quartile of `values`, of which there is one at least.
 double lower_quartile(std::vector<double> values);

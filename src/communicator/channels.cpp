@@ -1,5 +1,6 @@
 #include "communicator/channels.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "base/config.hpp"
@@ -13,16 +14,22 @@ bool reads_anywhere(const CommunicatorParts& parts) {
   return parts.size > 1 && parts.ranks_here >= parts.size && parts.transport->segment_bytes() != 0;
 }
 
+/// Ranks that share a processor share its caches, and all of them the largest one, of which slots are to take a part.
+std::uint64_t ring_bytes(const CostModel& cost) {
+  return std::min(static_cast<std::uint64_t>(cost.core.ring_bytes * std::min(1.0, cost.cores_per_rank)), cost.cache_bytes / 8);
+}
+
 PlanSource plan_source(const CommunicatorParts& parts, const ContextLayout& layout, std::uint32_t ranks, std::uint32_t rank) {
   PlanSource source;
   source.topology = &parts.topology;
   source.cost = cost_model(parts.topology, ranks, parts.core);
   if (parts.probed_latency_ns > 0) set_latency(source.cost, parts.probed_latency_ns, "probed between the first and the last rank at creation");
   const StoreTraits stores = cpu_stores();
-  // Input and output compete for the cache; below its double size streaming lost in every measurement.
   const std::uint64_t own_cache = stores.memory_beats_shared_cache ? private_cache_bytes(parts.topology, parts.rank) : 0;
-  source.stream_above_bytes = 2 * (own_cache != 0 ? own_cache : source.cost.cache_bytes) - 1;
+  const auto cache = static_cast<double>(own_cache != 0 ? own_cache : source.cost.cache_bytes);
+  source.stream_above_bytes = static_cast<std::uint64_t>(std::max(1.0, source.cost.core.stream_parts * cache)) - 1;
   source.copies_beat_stores = stores.copies_beat_stores;
+  source.ring_bytes = ring_bytes(source.cost);
   source.options.limits = limits_of(layout);
   source.message_links = parts.transport->segment_bytes() == 0;
   source.one_process = reads_anywhere(parts);

@@ -9,7 +9,8 @@
 namespace rondo {
 namespace {
 
-constexpr std::uint64_t full_share = std::uint64_t{1} << 20;
+constexpr std::uint64_t first_share_bytes = std::uint64_t{17} << 18;  ///< two rings of 2 MiB, and control words
+constexpr std::uint64_t later_share_bytes = std::uint64_t{1} << 19;
 constexpr std::uint64_t page = 4096;
 
 // The budget is the process's by definition; it is the only state here that no communicator owns.
@@ -20,10 +21,15 @@ std::uint64_t left_of(std::uint64_t limit) { return limit > taken ? limit - take
 
 std::uint64_t limit_for_collectives(std::uint64_t budget_bytes) { return budget_bytes / 8 * 7; }
 
-// The first communicators get all they can use; when five eighths are gone the others share what is left, ever less each.
+// The first communicator's ranks get all they can use, the next ones less; when most is gone the others share what is left, ever less each. Where
+// ranks are threads a process needs several shares for each communicator, and keeps more for those to come.
 std::uint64_t next_share(std::uint64_t budget_bytes, std::uint64_t gone, std::uint64_t left, std::uint32_t ranks_here) {
-  const std::uint64_t full = std::min(full_share, budget_bytes / 2 / std::max(1u, ranks_here));
-  const std::uint64_t wanted = gone + full <= budget_bytes / 8 * 5 ? full : left / 32;
+  const std::uint64_t ranks = std::max(1u, ranks_here), sixteenth = budget_bytes / 16;
+  const std::uint64_t for_first = ranks == 1 ? 9 * sixteenth : 8 * sixteenth, for_later = ranks == 1 ? 13 * sixteenth : 10 * sixteenth;
+  const std::uint64_t first = std::min(first_share_bytes, for_first / ranks), later = std::min(later_share_bytes, 2 * sixteenth / ranks);
+  std::uint64_t wanted = left / 32;
+  if (gone + first <= for_first) wanted = first;
+  else if (gone + later <= for_later) wanted = later;
   return std::max(least_share(), wanted / page * page);
 }
 

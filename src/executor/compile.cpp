@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "executor/blocks.hpp"
+#include "executor/set_aside.hpp"
 
 namespace rondo {
 namespace {
@@ -54,6 +55,7 @@ class Compiler {
     out_.turns = out_.pieces + largest_skew;
     out_.straight = out_.lanes.size() == 1 && out_.turns == 1 && !out_.by_blocks;
     finish_up();
+    if (out_.pieces > 1 && !out_.direct) set_aside_kept(out_, request_.rank);
     return std::move(out_);
   }
 
@@ -62,7 +64,7 @@ class Compiler {
 
   Result<void> size_pieces() {
     out_.element_bytes = static_cast<std::uint32_t>(element_);
-    out_.depth = header_.depth;
+    out_.ring_slots = header_.depth;
     out_.inlined = header_.protocol == Protocol::inlined;
     out_.direct = header_.protocol == Protocol::direct && request_.direct;
     if (header_.collective == Collective::all_to_all_v) return size_pieces_of_blocks();
@@ -85,7 +87,7 @@ class Compiler {
     out_.piece_bytes = std::min(out_.piece_bytes, whole);
     out_.slot_stride = slot_bytes() * header_.scratch_chunks;
     out_.pieces = std::max<std::uint64_t>(1, (longest_ + out_.piece_bytes - 1) / out_.piece_bytes);
-    rotate_slots();
+    form_ring();
     return {};
   }
 
@@ -111,19 +113,20 @@ class Compiler {
     if (fits < least) return too_small("bytes of staging", least * header_.depth * header_.scratch_chunks, request_.layout.half_bytes);
     out_.piece_bytes = std::min(out_.piece_bytes, fits - block_header_bytes);
     out_.slot_stride = (out_.piece_bytes + block_header_bytes) * header_.scratch_chunks;
+    form_ring();
     return {};
   }
 
-  /// Calls of some KiB take another part of the staging each time: a line that a peer has just read is slow to write again
-  /// until it has left that peer's first cache (docs/design/0004-slot-protocol.md has the figures).
-  void rotate_slots() {
-    constexpr std::uint64_t span_bytes = 128u << 10;
-    constexpr std::uint64_t least_stride = 2u << 10;
-    constexpr std::uint64_t least_places = 4;
-    out_.call_stride = out_.slot_stride * std::min<std::uint64_t>(header_.depth, out_.pieces);
-    if (out_.inlined || out_.call_stride < least_stride) return;
-    const std::uint64_t places = std::min(span_bytes, request_.layout.half_bytes) / out_.call_stride;
-    if (places >= least_places) out_.call_places = static_cast<std::uint32_t>(places);
+  /// A line that a peer has read is slow to write again until it has left that peer's caches, so slots are taken in turn from as much of the
+  /// staging as is worth it, more than the plan asks for (docs/design/0004-slot-protocol.md has the figures). In rooted calls a rank sends
+  /// or receives: where roots rotate between two ranks, each writes the slots of one call parity alone, and so goes round twice as fast.
+  void form_ring() {
+    constexpr std::uint64_t least_bytes = 2u << 10;  // of a call: below, what has just been written is soonest written again
+    if (out_.inlined || header_.scratch_chunks == 0) return;
+    if (out_.slot_stride * std::min<std::uint64_t>(header_.depth, out_.pieces) < least_bytes) return;
+    const std::uint64_t ring_bytes = request_.ring_bytes * (is_rooted(header_.collective) ? 2 : 1);
+    out_.ring_slots = std::max<std::uint64_t>(header_.depth, std::min(ring_bytes, request_.layout.half_bytes) / out_.slot_stride);
+    if (out_.ring_slots > header_.depth) out_.slots_per_call = std::min(out_.pieces, out_.ring_slots);
   }
 
   Result<void> compile_lane(std::uint32_t lane, std::uint32_t& largest_skew) {

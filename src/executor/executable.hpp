@@ -78,6 +78,7 @@ struct Executable {
   std::vector<ExecStep> steps;
   std::vector<ExecOperand> operands;
   std::vector<ExecLane> lanes;
+  ExecLane kept;                     ///< what the rank copies for itself: run while it would wait, and at the end
   std::vector<std::uint32_t> hears;  ///< ranks it waits for in every call
   bool hears_all = false;
   bool inlined = false;
@@ -93,9 +94,8 @@ struct Executable {
   std::uint64_t pieces = 0;
   std::uint64_t piece_bytes = 0;
   std::uint64_t slot_stride = 0;     ///< bytes from one slot of the scratch to the next
-  std::uint64_t call_stride = 0;     ///< bytes from the slots of one call to those of the next of this parity,
-  std::uint32_t call_places = 1;     ///< until after so many of them the first come again
-  std::uint32_t depth = 1;
+  std::uint64_t ring_slots = 1;      ///< slots of each scratch chunk that are taken in turn: as many as the plan asks for, or more
+  std::uint64_t slots_per_call = 0;  ///< how many of them further the next call of this parity begins
   std::uint32_t element_bytes = 1;
   std::uint32_t divisor = 0;         ///< avg: what a finishing step divides by
   Kernel kernel = nullptr;           ///< null for calls that combine nothing

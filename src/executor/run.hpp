@@ -78,6 +78,8 @@ class BasicRun {
   template <bool traced>
   [[gnu::noinline]] Progress advance_lanes(std::uint32_t spins);
   template <bool traced>
+  void keep_piece();
+  template <bool traced>
   [[gnu::noinline]] Progress advance_lane(std::uint32_t lane, Cursor& cursor, std::uint32_t spins);
   template <bool traced>
   Progress step_as(const ExecStep& step, std::uint32_t lane, std::uint64_t turn, std::uint64_t piece, std::uint32_t spins);
@@ -113,6 +115,8 @@ class BasicRun {
   Progress poll_line(std::uint32_t rank, const InlineLine& line, std::uint32_t spins);
   /// A user buffer's address in a call of one piece.
   std::byte* user_address(const ExecOperand& operand) const { return bases_[operand.base] + operand.offset; }
+  /// Where a piece lies in the ring of slots.
+  std::uint64_t slot_of(std::uint64_t piece) const { return piece == 0 ? first_slot_ : (first_slot_ + piece) % executable_->ring_slots; }
   std::byte* address(const ExecOperand& operand, std::uint64_t piece) const;
   void combine_wire(const ExecStep& step, const void* const* pointers, std::uint64_t bytes, std::uint64_t streamed);
   void combine_and_copy(const ExecStep& step, void** pointers, std::uint64_t bytes, std::uint64_t streamed);
@@ -124,7 +128,7 @@ class BasicRun {
   std::byte** bases_ = nullptr;
   std::uint64_t call_ = 0;
   std::uint64_t parity_ = 0;
-  std::uint64_t rotation_ = 0;  ///< where this call's slots begin in its half of the staging
+  std::uint64_t first_slot_ = 0;  ///< of this call, in the ring of its half of the staging
   std::uint32_t digest_ = 0;    ///< of this call, for its record
   std::uint32_t history_ = 0;   ///< of all calls up to this one, for its flags
   std::uint32_t disagreeing_ = 0;
@@ -144,6 +148,7 @@ class BasicRun {
   const BlockTable* blocks_ = nullptr;
   std::uint64_t sent_bytes_ = 0;
   bool block_disagrees_ = false;
+  std::uint64_t kept_piece_ = 0;  ///< of the others: the next one of what the rank copies for itself
   std::vector<Cursor> cursors_;   ///< of the others, by lane
   RunTrace* trace_ = nullptr;     ///< of traced calls
 };

@@ -39,7 +39,7 @@ Progress BasicRun<digests>::move_block(const ExecStep& step, std::uint64_t piece
   const std::uint64_t begin = piece * exec.piece_bytes;
   const std::uint64_t bytes = begin >= block.bytes ? 0 : std::min(exec.piece_bytes, block.bytes - begin);
   const ExecOperand* operands = &exec.operands[step.first_operand];
-  const auto slot = [&](const ExecOperand& operand) { return bases_[operand.base] + operand.offset + (piece % exec.depth) * exec.slot_stride; };
+  const auto slot = [&](const ExecOperand& operand) { return bases_[operand.base] + operand.offset + slot_of(piece) * exec.slot_stride; };
   if (operands[0].kind == ExecOperand::slot) {
     const std::byte* source = slot(operands[0]);
     if (piece == 0 && !agree(step, *reinterpret_cast<const std::uint64_t*>(source - block_header_bytes))) return Progress::mismatch;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/clock.hpp"
 #include "executor/pointer_buffer.hpp"
 #include "executor/run.hpp"
 #include "executor/small_copy.hpp"
@@ -20,7 +21,7 @@ void BasicRun<digests>::begin(Context& context, const Executable& executable, co
   digest_ = digest;
   if constexpr (digests) history_ = context.history = chained(context.history, digest);
   identity_ = &identity;
-  rotation_ = executable.call_places > 1 ? (call_ >> 1) % executable.call_places * executable.call_stride : 0;
+  first_slot_ = executable.slots_per_call != 0 ? (call_ >> 1) * executable.slots_per_call % executable.ring_slots : 0;
   scale_ = binding.scale;
   bases_ = context.bases(parity_);
   // The plan never writes an input; the base table is shared with outputs, hence the cast.
@@ -37,6 +38,7 @@ void BasicRun<digests>::begin(Context& context, const Executable& executable, co
   cursors_.assign(executable.lanes.size(), Cursor{});
   pieces_ = executable.pieces;
   turns_ = executable.turns;
+  kept_piece_ = executable.kept.steps != 0 ? 0 : ~std::uint64_t{0};
   if (executable.by_blocks) bind_blocks(*binding.blocks);
 }
 
@@ -117,17 +119,34 @@ Progress BasicRun<digests>::advance_straight(std::uint32_t spins) {
 template <bool digests>
 template <bool traced>
 Progress BasicRun<digests>::advance_lanes(std::uint32_t spins) {
-  bool all_done = true;
-  // With several lanes nobody spins: another lane of this rank may be what the wait is for.
-  const std::uint32_t lane_spins = cursors_.size() == 1 ? spins : 1;
-  for (std::uint32_t lane = 0; lane < cursors_.size(); ++lane) {
-    Cursor& cursor = cursors_[lane];
-    if (cursor.done) continue;
-    const Progress progress = advance_lane<traced>(lane, cursor, lane_spins);
-    if (progress == Progress::mismatch) return progress;
-    all_done &= progress == Progress::done;
+  for (;;) {
+    const bool kept = kept_piece_ >= pieces_;
+    bool all_done = true;
+    // With several lanes nobody spins: another lane of this rank may be what the wait is for. Nor with something left to copy.
+    const std::uint32_t lane_spins = cursors_.size() == 1 && kept ? spins : 1;
+    for (std::uint32_t lane = 0; lane < cursors_.size(); ++lane) {
+      Cursor& cursor = cursors_[lane];
+      if (cursor.done) continue;
+      const Progress progress = advance_lane<traced>(lane, cursor, lane_spins);
+      if (progress == Progress::mismatch) return progress;
+      all_done &= progress == Progress::done;
+    }
+    if (kept) return all_done ? Progress::done : Progress::blocked;
+    keep_piece<traced>();
   }
-  return all_done ? Progress::done : Progress::blocked;
+}
+
+/// A piece of what nobody waits for.
+template <bool digests>
+template <bool traced>
+void BasicRun<digests>::keep_piece() {
+  for (std::uint32_t i = 0; i < executable_->kept.steps; ++i) {
+    const ExecStep& step = executable_->steps[executable_->kept.first_step + i];
+    const std::int64_t begin = traced ? now_ns() : 0;
+    move(step, kept_piece_);
+    if constexpr (traced) record(step, kept_piece_, 0, begin);
+  }
+  ++kept_piece_;
 }
 
 template <bool digests>
@@ -213,9 +232,9 @@ Progress BasicRun<digests>::wait(const ExecStep& step, std::uint64_t piece, std:
 template <bool digests>
 std::byte* BasicRun<digests>::address(const ExecOperand& operand, std::uint64_t piece) const {
   const Executable& exec = *executable_;
-  std::byte* base = bases_[operand.base] + operand.offset + (operand.kind == ExecOperand::slot ? rotation_ : 0);
-  if (exec.pieces == 1) return base;
-  return operand.kind == ExecOperand::slot ? base + (piece % exec.depth) * exec.slot_stride : base + piece * exec.piece_bytes;
+  std::byte* base = bases_[operand.base] + operand.offset;
+  if (operand.kind != ExecOperand::slot) return base + piece * exec.piece_bytes;
+  return base + slot_of(piece) * exec.slot_stride;
 }
 
 template <bool digests>
@@ -259,8 +278,11 @@ void BasicRun<digests>::combine_and_copy(const ExecStep& step, void** pointers, 
   for (std::uint64_t at = 0; at < bytes; at += block_bytes) {
     const std::uint64_t part = std::min(block_bytes, bytes - at);
     combine(step, const_cast<const void* const*>(pointers), pointers + step.sources + first, 1, part, 0);
-    for (std::uint32_t i = 0; i < step.destinations; ++i)
-      if (i != first) cpu_copy(destinations[i], destinations[first], part, (streamed >> i & 1) != 0);
+    for (std::uint32_t i = 0; i < step.destinations; ++i) {
+      if (i == first) continue;
+      if ((streamed >> i & 1) != 0) cpu_copy(destinations[i], destinations[first], part, true);
+      else cpu_publish(destinations[i], destinations[first], part);
+    }
     for (std::uint32_t i = 0; i < step.sources + step.destinations; ++i) pointers[i] = static_cast<std::byte*>(pointers[i]) + part;
   }
 }

@@ -1,11 +1,14 @@
 // One-shot: everybody lays what the others need into its own scratch, and fetches what it needs from all others' at
 // once. Inlined, the payload rides in the flags' cache lines; staged, it goes through slots in pieces.
+#include <cmath>
+
 #include "planner/steps.hpp"
 #include "planner/terms.hpp"
 
 namespace rondo::planner {
 namespace {
 
+constexpr std::uint32_t least_piece_bytes = 8u << 10;
 constexpr std::uint32_t piece_bytes = 64u << 10;
 
 bool from_one(Collective collective) {
@@ -160,10 +163,19 @@ std::string_view inline_objection(const Request& request, const CostModel&, cons
   return common_objection(request);
 }
 
+/// The readers wait for the first piece, and then for a signal with each: the best piece balances the two.
+std::uint32_t one_way_piece(const Terms& terms) {
+  const double best = std::sqrt(terms.block * terms.timely_ns() / std::max(1e-6, terms.publish(1)));
+  return static_cast<std::uint32_t>(std::clamp<double>(best, least_piece_bytes, piece_bytes)) / 4096 * 4096;
+}
+
 /// A credit comes back one turn late where ranks don't all read one another; 4 slots cover that too.
-Shape shape(const Request& request, const CostModel&, const PlanLimits&) {
+Shape shape(const Request& request, const CostModel& cost, const PlanLimits& limits) {
   const std::uint32_t chunks = scratch_chunks(request);
-  return {Protocol::staged, false, 1, chunks, chunks, 4, piece_bytes};
+  Shape shape{Protocol::staged, false, 1, chunks, chunks, 4, piece_bytes};
+  const bool one_way = to_one(request.collective) || from_one(request.collective);
+  if (one_way && cost.cores_per_rank >= 1) shape.piece_bytes = one_way_piece(Terms(request, cost, limits, shape));
+  return shape;
 }
 
 Shape inline_shape(const Request& request, const CostModel&, const PlanLimits&) {

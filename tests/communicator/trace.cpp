@@ -43,14 +43,17 @@ std::string missing_steps(const Trace& trace) {
   return "";
 }
 
-/// Whether events of a lane come one after another.
+/// Whether events of a lane come one after another, but for what a rank copies for itself while it waits.
 std::string wrong_order(const Trace& trace) {
-  std::map<std::tuple<std::uint32_t, bool, std::uint32_t>, std::int64_t> ends;
+  std::map<std::tuple<std::uint32_t, bool, std::uint32_t>, std::vector<TraceEvent>> lanes;
   for (const TraceEvent& event : trace.events) {
     const TracePlan& plan = trace.plans.at(event.plan);
-    std::int64_t& end = ends[{plan.peer, plan.receives, event.lane}];
-    if (event.begin_ns < end || event.end_ns < event.begin_ns) return "an event begins before the one before has ended";
-    end = event.end_ns;
+    auto& before = lanes[{plan.peer, plan.receives, event.lane}];
+    if (event.end_ns < event.begin_ns || (!before.empty() && event.end_ns < before.back().end_ns)) return "an event ends too early";
+    const bool waits = event.kind == TraceKind::wait || event.kind == TraceKind::stall;
+    for (; !before.empty() && before.back().end_ns > event.begin_ns; before.pop_back())
+      if (!waits || before.back().kind != TraceKind::copy || before.back().begin_ns < event.begin_ns) return "an event begins before the one before has ended";
+    before.push_back(event);
   }
   return "";
 }

@@ -12,7 +12,7 @@ namespace {
 using namespace rondo;
 using namespace rondo::test;
 
-constexpr ContextLayout layout{8, 8, 256u << 10};
+constexpr ContextLayout layout{8, 8, 400u << 10};
 constexpr std::size_t guard_bytes = 4096;
 constexpr std::byte guard{0xa5};
 
@@ -20,6 +20,7 @@ constexpr std::byte guard{0xa5};
 struct Variant {
   bool copies_beat_stores = false;
   std::uint64_t stream_above_bytes = ~std::uint64_t{0};
+  std::uint64_t ring_bytes = layout.half_bytes;
 };
 
 /// Ranks of one process over plain memory, with guards behind each area.
@@ -55,6 +56,7 @@ class Ranks {
       request.layout = layout;
       request.copies_beat_stores = variant.copies_beat_stores;
       request.stream_above_bytes = variant.stream_above_bytes;
+      request.ring_bytes = variant.ring_bytes;
       auto executable = compile(lower(*plan), request);
       if (!executable) return to_string(executable.error());
       executables.push_back(std::move(*executable));
@@ -135,7 +137,6 @@ TEST_CASE("slots begin at cache lines however short the chunks are") {
       const auto executable = compile(lower(*plan), request);
       REQUIRE(executable);
       CHECK(executable->slot_stride % 64 == 0);
-      CHECK(executable->call_stride % 64 == 0);
       std::size_t slots = 0;
       for (const ExecOperand& operand : executable->operands) {
         if (operand.kind != ExecOperand::slot) continue;
@@ -146,10 +147,10 @@ TEST_CASE("slots begin at cache lines however short the chunks are") {
     }
 }
 
-TEST_CASE("calls of all sizes in turn stay right while small ones rotate through the staging") {
+TEST_CASE("calls of all sizes in turn stay right while they go round through the staging") {
   Ranks group(3);
   std::mt19937_64 random(7);
-  const std::uint64_t counts[] = {2, 300, 600, 2000, 5000, 8192, 20'000, 50'000};
+  const std::uint64_t counts[] = {2, 300, 600, 2000, 5000, 8192, 50'000, 200'000};
   for (int call = 0; call < 300; ++call) {
     const std::uint64_t count = counts[random() % 8];
     INFO("call " << call << ", " << count << " elements");
@@ -157,20 +158,27 @@ TEST_CASE("calls of all sizes in turn stay right while small ones rotate through
   }
 }
 
-TEST_CASE("calls of some KiB take places in turn, tiny and large ones keep theirs") {
-  const auto places = [](std::uint64_t bytes) {
+TEST_CASE("slots are taken in turn from as much staging as is wanted, by calls of 2 KiB and more") {
+  const auto ring = [](std::uint64_t bytes, std::uint64_t ring_bytes) {
     CompileRequest request;
     request.count = bytes / 4;
     request.layout = layout;
+    request.ring_bytes = ring_bytes;
     const auto plan = plan_of(request_of(Collective::all_reduce, 2, bytes), "one_shot");
     REQUIRE(plan);
     const auto executable = compile(lower(*plan), request);
     REQUIRE(executable);
-    CHECK(executable->call_stride * executable->call_places <= layout.half_bytes);
-    return executable->call_places;
+    CHECK(executable->slot_stride * executable->ring_slots <= layout.half_bytes);
+    CHECK(executable->slots_per_call <= executable->ring_slots);
+    return std::pair{executable->ring_slots, executable->slots_per_call};
   };
-  CHECK(places(256) == 1);
-  CHECK(places(4 << 10) == 32);
-  CHECK(places(16 << 10) == 8);
-  CHECK(places(64 << 10) == 1);
+  using Ring = std::pair<std::uint64_t, std::uint64_t>;
+  CHECK(ring(256, 128 << 10) == Ring{4, 0});
+  CHECK(ring(4 << 10, 128 << 10) == Ring{32, 1});
+  CHECK(ring(64 << 10, 128 << 10) == Ring{4, 0});
+  CHECK(ring(64 << 10, 384 << 10) == Ring{6, 1});
+  CHECK(ring(64 << 10, 4 << 20) == Ring{6, 1});
+  CHECK(ring(256 << 10, 384 << 10) == Ring{6, 4});
+  CHECK(ring(4 << 20, 384 << 10) == Ring{6, 6});
+  CHECK(ring(4 << 20, 0) == Ring{4, 0});
 }

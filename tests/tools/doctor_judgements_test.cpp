@@ -188,7 +188,7 @@ TEST_CASE("a segment that a limit of file sizes lets two ranks have but not one 
   const auto many = [](MachineFacts& facts) {
     facts.topology = read_synthetic("core:64 pu:1").value();
     facts.descriptors = {};
-    facts.file_bytes.soft = (256u << 20) + (9u << 18);  // the room for split communicators, and what 2 ranks need besides
+    facts.file_bytes.soft = (256u << 20) + (11u << 19);  // the room for split communicators, and what 2 ranks need besides
   };
   CHECK(wrong({many, "size limits", note, {"among 64"}, {"ulimit -f unlimited"}}) == "");
 }
