@@ -176,6 +176,10 @@ Result<CoreFigures> calibrate(const Topology& topology) {
 
   auto own = copy_through({cores[0]}, own_cache / 4);
   if (!own) return own.error();
+  // Steps and calls can't be measured without a collective; a core that copies more slowly than others of its kind does everything more slowly.
+  const double slower = own->copy_ns_per_byte / figures.copy_ns_per_byte;
+  figures.step_ns *= slower;
+  figures.call_ns *= slower;
   figures.copy_ns_per_byte = own->copy_ns_per_byte;
   figures.reduce_ns_per_byte = own->reduce_ns_per_byte;
   if (auto done = measure_links(figures, cores, own_cache); !done) return done.error();
