@@ -82,6 +82,7 @@ struct CostModel {
   double cores_per_rank = 1;    ///< ≤ 1: how much of a processor each rank gets
   std::uint64_t own_cache_bytes = 0;  ///< of a core: what it has read stays there, and has to be taken from it again to be overwritten
   std::uint64_t cache_bytes = 0;///< a rank's part of the largest cache: what outgrows it streams from memory
+  std::uint64_t ring_bytes = 0; ///< of slots that a rank goes through, in each half of its staging, where it has so many
   double link_ns_per_byte = 0;  ///< what the narrowest link between ranks lets through, where that was read or measured; pull is no less
   std::vector<Level> levels;    ///< smaller groups first; the figures above are those of ranks that share no group
   std::vector<std::string> sources;  ///< where each figure comes from

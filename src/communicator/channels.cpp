@@ -14,11 +14,6 @@ bool reads_anywhere(const CommunicatorParts& parts) {
   return parts.size > 1 && parts.ranks_here >= parts.size && parts.transport->segment_bytes() != 0;
 }
 
-/// Ranks that share a processor share its caches, and all of them the largest one, of which slots are to take a part.
-std::uint64_t ring_bytes(const CostModel& cost) {
-  return std::min(static_cast<std::uint64_t>(cost.core.ring_bytes * std::min(1.0, cost.cores_per_rank)), cost.cache_bytes / 8);
-}
-
 PlanSource plan_source(const CommunicatorParts& parts, const ContextLayout& layout, std::uint32_t ranks, std::uint32_t rank) {
   PlanSource source;
   source.topology = &parts.topology;
@@ -29,7 +24,6 @@ PlanSource plan_source(const CommunicatorParts& parts, const ContextLayout& layo
   const auto cache = static_cast<double>(own_cache != 0 ? own_cache : source.cost.cache_bytes);
   source.stream_above_bytes = static_cast<std::uint64_t>(std::max(1.0, source.cost.core.stream_parts * cache)) - 1;
   source.copies_beat_stores = stores.copies_beat_stores;
-  source.ring_bytes = ring_bytes(source.cost);
   source.options.limits = limits_of(layout);
   source.message_links = parts.transport->segment_bytes() == 0;
   source.one_process = reads_anywhere(parts);

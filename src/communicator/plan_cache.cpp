@@ -76,7 +76,7 @@ Result<const PreparedPlan*> PlanCache::find(const PlanKey& key) {
   request.layout = source_.layout;
   request.stream_above_bytes = source_.stream_above_bytes;
   request.copies_beat_stores = source_.copies_beat_stores;
-  request.ring_bytes = source_.ring_bytes;
+  request.ring_bytes = source_.cost.ring_bytes;
   request.plan_hash = imported != imported_.end() ? imported->second.hash : header_hash(planned->header);
   request.message_links = source_.message_links;
   request.direct = key.symmetric;

@@ -74,7 +74,6 @@ struct PlanSource {
   bool one_process = false;              ///< all memory is symmetric, and nobody says so
   std::uint64_t stream_above_bytes = 0;  ///< outputs beyond this are written past the caches, out of place
   bool copies_beat_stores = false;
-  std::uint64_t ring_bytes = 0;          ///< CompileRequest::ring_bytes
 };
 
 class PlanCache {

@@ -70,6 +70,11 @@ std::uint64_t cache_of_rank(const Topology& topology) {
   return largest->bytes / static_cast<std::uint64_t>(std::max<std::ptrdiff_t>(1, sharing));
 }
 
+/// Ranks that share a processor share its caches, and all of them the largest one, of which slots are to take a part.
+std::uint64_t ring_bytes(const CostModel& cost) {
+  return std::min(static_cast<std::uint64_t>(cost.core.ring_bytes * cost.cores_per_rank), cost.cache_bytes / 8);
+}
+
 std::string figure(const char* name, double value, const std::string& source) {
   char text[64];
   std::snprintf(text, sizeof text, "%s %.4g: ", name, value);
@@ -100,7 +105,8 @@ void name_other_sources(CostModel& cost, bool cache_known, bool own_cache_known)
       figure("own_cache_bytes", static_cast<double>(cost.own_cache_bytes),
              own_cache_known ? "read, the largest cache of rank 0's core alone" : "assumed, no such cache is known"),
       figure("cache_bytes", static_cast<double>(cost.cache_bytes),
-             cache_known ? "read, rank 0's part of its largest cache" : "assumed, no cache is known")};
+             cache_known ? "read, rank 0's part of its largest cache" : "assumed, no cache is known"),
+      figure("ring_bytes", static_cast<double>(cost.ring_bytes), "for each processor of a rank, at most an eighth of cache_bytes: " + core.source)};
   cost.sources.insert(cost.sources.end(), std::begin(others), std::end(others));
 }
 
@@ -141,6 +147,7 @@ CostModel cost_model(const Topology& topology, std::uint32_t ranks, const CoreFi
   const std::uint64_t own_cache = private_cache_bytes(topology, 0);
   cost.own_cache_bytes = own_cache != 0 ? own_cache : default_cache_bytes;
   cost.cache_bytes = cache != 0 ? cache : default_cache_bytes;
+  cost.ring_bytes = ring_bytes(cost);
   name_other_sources(cost, cache != 0, own_cache != 0);
   planner::find_levels(topology, ranks, cost);
   return cost;

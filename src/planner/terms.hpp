@@ -64,6 +64,8 @@ struct Terms {
     touched = block * (blocks.input + blocks.output);
     // Of a rooted collective the root alone has both buffers, the others have one block.
     touched_by_each = is_rooted(request.collective) ? block + block * std::max(blocks.input, blocks.output) / ranks : touched;
+    // Slots take their part of the largest cache, too.
+    if (shape.protocol == Protocol::staged) touched_by_each += std::min(block * in_scratch, 2 * static_cast<double>(model.ring_bytes));
     // As many of the others as share its processor leave their data in a rank's own caches.
     const double beside = model.cores_per_rank < 1 ? (1 / model.cores_per_rank - 1) / (ranks - 1) : 0;
     near = std::min(1.0, beside);
@@ -183,7 +185,7 @@ struct Terms {
   double pieces = 1;
   double in_scratch = 1;       ///< what a byte of the caller's takes there
   double touched = 0;          ///< bytes of the caller's buffers, input and output: the busiest rank's
-  double touched_by_each = 0;  ///< the same on the average, since all share the way to memory
+  double touched_by_each = 0;  ///< the same on the average, since all share the way to memory; and its slots
   double near = 0;             ///< which part of the other ranks is on this one's processor
 
  private:
