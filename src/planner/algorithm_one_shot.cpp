@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::uint32_t least_piece_bytes = 8u << 10;
 constexpr std::uint32_t piece_bytes = 64u << 10;
+constexpr std::uint32_t exchanged_piece_bytes = 256u << 10;  ///< where everybody writes and reads, and nothing is combined
 
 bool from_one(Collective collective) {
   return collective == Collective::broadcast || collective == Collective::scatter || collective == Collective::send_recv;
@@ -175,6 +176,7 @@ Shape shape(const Request& request, const CostModel& cost, const PlanLimits& lim
   Shape shape{Protocol::staged, false, 1, chunks, chunks, 4, piece_bytes};
   const bool one_way = to_one(request.collective) || from_one(request.collective);
   if (one_way && cost.cores_per_rank >= 1) shape.piece_bytes = one_way_piece(Terms(request, cost, limits, shape));
+  if (!one_way && !is_reduction(request.collective)) shape.piece_bytes = exchanged_piece_bytes;
   return shape;
 }
 
