@@ -27,6 +27,7 @@ constexpr double most_lines = 1e6;
 constexpr double worth_memory = 0.95;  ///< of the time, or slots in a longer ring are not worth it
 constexpr double least_cached = 0.25, most_cached = 2;  ///< outputs that may be better written to the caches or past them, as parts of a cache
 constexpr double worth_streaming = 0.85;
+constexpr std::uint32_t attempts = 3;
 constexpr double apart = 1.5;         ///< latencies that differ by more are of two distances
 constexpr double copying_ns = 60e6;   ///< how long one processor copies for one figure
 
@@ -140,10 +141,14 @@ Result<void> measure_links(CoreFigures& figures, const std::vector<std::uint32_t
   const std::uint64_t bytes = std::clamp(own_cache / 4, least_block_bytes, most_block_bytes);
   // Neighbours, and the ends of the machine. Two halves of the staging take turns.
   std::uint64_t ring = bytes / 2;
-  auto near = calibration::measure_pair(cores[0], cores[1], bytes, 2 * ring);
-  if (!near) return near.error();
-  auto longer = calibration::measure_pair(cores[0], cores[1], bytes, 2 * own_cache);
-  if (!longer) return longer.error();
+  Result<calibration::PairFigures> near(calibration::PairFigures{}), longer = near;
+  for (std::uint32_t attempt = 0; attempt < attempts; ++attempt) {
+    near = calibration::measure_pair(cores[0], cores[1], bytes, 2 * ring);
+    if (!near) return near.error();
+    longer = calibration::measure_pair(cores[0], cores[1], bytes, 2 * own_cache);
+    if (!longer) return longer.error();
+    if (std::max(near->latency_ns, longer->latency_ns) < apart * std::min(near->latency_ns, longer->latency_ns)) break;  // else the cores have moved
+  }
   if (handed_over(*longer) < worth_memory * handed_over(*near)) {
     near = longer;
     ring = own_cache;

@@ -122,7 +122,7 @@ class Compiler {
   /// or receives: where roots rotate between two ranks, each writes the slots of one call parity alone, and so goes round twice as fast.
   void form_ring() {
     constexpr std::uint64_t least_bytes = 2u << 10;  // of a call: below, what has just been written is soonest written again
-    if (out_.inlined || header_.scratch_chunks == 0) return;
+    if (out_.inlined || header_.scratch_chunks == 0 || request_.message_links) return;  // over messages nobody else reads scratch
     if (out_.slot_stride * std::min<std::uint64_t>(header_.depth, out_.pieces) < least_bytes) return;
     const std::uint64_t ring_bytes = request_.ring_bytes * (is_rooted(header_.collective) ? 2 : 1);
     out_.ring_slots = std::max<std::uint64_t>(header_.depth, std::min(ring_bytes, request_.layout.half_bytes) / out_.slot_stride);

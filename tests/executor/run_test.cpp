@@ -159,11 +159,12 @@ TEST_CASE("calls of all sizes in turn stay right while they go round through the
 }
 
 TEST_CASE("slots are taken in turn from as much staging as is wanted, by calls of 2 KiB and more") {
-  const auto ring = [](std::uint64_t bytes, std::uint64_t ring_bytes) {
+  const auto ring = [](std::uint64_t bytes, std::uint64_t ring_bytes, bool message_links = false) {
     CompileRequest request;
     request.count = bytes / 4;
     request.layout = layout;
     request.ring_bytes = ring_bytes;
+    request.message_links = message_links;
     const auto plan = plan_of(request_of(Collective::all_reduce, 2, bytes), "one_shot");
     REQUIRE(plan);
     const auto executable = compile(lower(*plan), request);
@@ -181,4 +182,5 @@ TEST_CASE("slots are taken in turn from as much staging as is wanted, by calls o
   CHECK(ring(256 << 10, 384 << 10) == Ring{6, 4});
   CHECK(ring(4 << 20, 384 << 10) == Ring{6, 6});
   CHECK(ring(4 << 20, 0) == Ring{4, 0});
+  CHECK(ring(4 << 10, 128 << 10, true) == Ring{4, 0});
 }
