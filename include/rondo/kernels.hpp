@@ -72,7 +72,7 @@ struct StoreTraits {
   bool copies_beat_stores = false;         ///< onto lines that another core has read: a copy stores whole lines, plain stores fetch them first
   bool memory_beats_shared_cache = false;  ///< what outgrows a core's own caches is better written past the shared one too
   bool vectors_beat_shifted_copies = false;  ///< where source and destination lie differently in their lines: memcpy moves strings, at half the speed
-  bool lines_beat_short_copies = false;    ///< a few KiB for another core: stores of whole lines in rising order beat memcpy
+  std::uint64_t lines_beat_copies_up_to = 0;  ///< bytes for another core: stores of whole lines in rising order beat memcpy
 };
 /// Those of this processor. Thread-safe.
 StoreTraits cpu_stores();

@@ -22,44 +22,40 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// How far ahead of its stores copy_by_lines asks for lines; 0003-cost-model.md has the measurements.
 inline constexpr std::size_t claimed_ahead_bytes = 512;
 
-/// At least one vector of bytes.
-void copy_streamed(std::uint8_t* to, const std::uint8_t* from, std::size_t bytes) {
+/// Moves four vectors, with `store(vector, tag, to)` for each.
+template <typename Store>
+void move_four(std::uint8_t* to, const std::uint8_t* from, Store store) {
   const hn::ScalableTag<std::uint8_t> tag;
   const std::size_t lanes = hn::Lanes(tag);
+  const auto v0 = hn::LoadU(tag, from);
+  const auto v1 = hn::LoadU(tag, from + lanes);
+  const auto v2 = hn::LoadU(tag, from + 2 * lanes);
+  const auto v3 = hn::LoadU(tag, from + 3 * lanes);
+  store(v0, tag, to);
+  store(v1, tag, to + lanes);
+  store(v2, tag, to + 2 * lanes);
+  store(v3, tag, to + 3 * lanes);
+}
+
+/// At least one vector of bytes.
+void copy_streamed(std::uint8_t* to, const std::uint8_t* from, std::size_t bytes) {
+  const std::size_t lanes = hn::Lanes(hn::ScalableTag<std::uint8_t>());
   const std::size_t lead = (lanes - reinterpret_cast<std::uintptr_t>(to) % lanes) % lanes;
   std::memcpy(to, from, lead);
   std::size_t index = lead;
-  for (; index + 4 * lanes <= bytes; index += 4 * lanes) {
-    const auto v0 = hn::LoadU(tag, from + index);
-    const auto v1 = hn::LoadU(tag, from + index + lanes);
-    const auto v2 = hn::LoadU(tag, from + index + 2 * lanes);
-    const auto v3 = hn::LoadU(tag, from + index + 3 * lanes);
-    hn::Stream(v0, tag, to + index);
-    hn::Stream(v1, tag, to + index + lanes);
-    hn::Stream(v2, tag, to + index + 2 * lanes);
-    hn::Stream(v3, tag, to + index + 3 * lanes);
-  }
+  for (; index + 4 * lanes <= bytes; index += 4 * lanes)
+    move_four(to + index, from + index, [](auto v, auto tag, std::uint8_t* at) HWY_ATTR { hn::Stream(v, tag, at); });
   std::memcpy(to + index, from + index, bytes - index);
   hwy::FlushStream();
 }
 
 /// At least four vectors of bytes.
 void copy_by_vectors(std::uint8_t* to, const std::uint8_t* from, std::size_t bytes) {
-  const hn::ScalableTag<std::uint8_t> tag;
-  const std::size_t step = 4 * hn::Lanes(tag);
-  const auto copy_step = [&](std::size_t index) HWY_ATTR {
-    const auto v0 = hn::LoadU(tag, from + index);
-    const auto v1 = hn::LoadU(tag, from + index + step / 4);
-    const auto v2 = hn::LoadU(tag, from + index + step / 2);
-    const auto v3 = hn::LoadU(tag, from + index + step / 4 * 3);
-    hn::StoreU(v0, tag, to + index);
-    hn::StoreU(v1, tag, to + index + step / 4);
-    hn::StoreU(v2, tag, to + index + step / 2);
-    hn::StoreU(v3, tag, to + index + step / 4 * 3);
-  };
+  const std::size_t step = 4 * hn::Lanes(hn::ScalableTag<std::uint8_t>());
+  const auto store = [](auto v, auto tag, std::uint8_t* at) HWY_ATTR { hn::StoreU(v, tag, at); };
   std::size_t index = 0;
-  for (; index + step <= bytes; index += step) copy_step(index);
-  if (index < bytes) copy_step(bytes - step);
+  for (; index + step <= bytes; index += step) move_four(to + index, from + index, store);
+  if (index < bytes) move_four(to + bytes - step, from + bytes - step, store);
 }
 
 /// At least one line. Whole vectors: a store for each line keeps more lines under way
@@ -115,7 +111,6 @@ static void dispatch_by_lines(void* to, const void* from, std::uint64_t bytes) {
 /// Fewer bytes than this are copied plainly whatever the caller says: the fence costs more than it saves.
 inline constexpr std::uint64_t least_streamed_copy_bytes = 4096;
 // How lines are published: 0003-cost-model.md has the measurements.
-inline constexpr std::uint64_t most_published_by_lines = 16u << 10;  ///< above, memcpy's string move is as fast or faster
 inline constexpr std::uint64_t most_demoted_bytes = 1024;
 inline constexpr std::uint64_t least_vectors_bytes = 4096;  ///< below, memcpy uses vectors itself
 
@@ -139,8 +134,8 @@ void cpu_copy(void* destination, const void* source, std::uint64_t bytes, bool s
 }
 
 void cpu_publish(void* destination, const void* source, std::uint64_t bytes) {
-  static const bool by_lines = cpu_stores().lines_beat_short_copies;
-  if (by_lines && bytes >= cache_line && bytes <= kernels::most_published_by_lines)
+  static const std::uint64_t most_by_lines = cpu_stores().lines_beat_copies_up_to;
+  if (bytes >= cache_line && bytes <= most_by_lines)
     kernels::dispatch_by_lines(destination, source, bytes);
   else if (bytes != 0)
     std::memcpy(destination, source, bytes);

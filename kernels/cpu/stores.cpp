@@ -1,5 +1,12 @@
 #include "rondo/kernels.hpp"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#include <cstdint>
+#include <limits>
+
 namespace rondo {
 
 StoreTraits cpu_stores() {
@@ -8,7 +15,10 @@ StoreTraits cpu_stores() {
   const bool intel = __builtin_cpu_is("intel") != 0;
   traits.copies_beat_stores = traits.vectors_beat_shifted_copies = __builtin_cpu_is("amd") != 0;
   traits.memory_beats_shared_cache = intel;
-  traits.lines_beat_short_copies = intel;
+  // Where short string moves are fast (FSRM), so are long ones.
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  const bool fast_strings = __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 && (edx & 1u << 4) != 0;
+  if (intel) traits.lines_beat_copies_up_to = fast_strings ? 16u << 10 : std::numeric_limits<std::uint64_t>::max();
 #endif
   return traits;
 }
