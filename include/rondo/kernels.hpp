@@ -22,6 +22,7 @@ struct KernelCall {
   std::uint64_t count = 0;              ///< elements
   std::uint64_t scaled_sources = 0;     ///< bit s: source s is multiplied by `scale`, the product rounded to the type (premul_sum); 64 sources at most
   std::uint64_t streamed = 0;           ///< bit d: destination d won't be read soon; may be written past the caches
+  std::uint64_t claimed = 0;            ///< bit d: other cores hold destination d's lines; they are asked for ahead of the stores
   double scale = 1;                     ///< for floating types
   std::int64_t integer_scale = 1;       ///< for integer types (two's complement, wraps)
   std::uint32_t divisor = 0;            ///< avg: divide the result by this; 0: don't
@@ -70,6 +71,7 @@ const char* cpu_kernel_target();
 /// in docs/design/0003-cost-model.md.
 struct StoreTraits {
   bool copies_beat_stores = false;         ///< onto lines that another core has read: a copy stores whole lines, plain stores fetch them first
+  bool claims_pay = false;                 ///< likewise: a reduction stores faster to lines that it has asked for (KernelCall::claimed)
   bool memory_beats_shared_cache = false;  ///< what outgrows a core's own caches is better written past the shared one too
   bool vectors_beat_shifted_copies = false;  ///< where source and destination lie differently in their lines: memcpy moves strings, at half the speed
   std::uint64_t lines_beat_copies_up_to = 0;  ///< bytes for another core: stores of whole lines in rising order beat memcpy

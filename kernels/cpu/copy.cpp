@@ -19,9 +19,6 @@ HWY_BEFORE_NAMESPACE();
 namespace rondo::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// How far ahead of its stores copy_by_lines asks for lines; 0003-cost-model.md has the measurements.
-inline constexpr std::size_t claimed_ahead_bytes = 512;
-
 /// Moves four vectors, with `store(vector, tag, to)` for each.
 template <typename Store>
 void move_four(std::uint8_t* to, const std::uint8_t* from, Store store) {

@@ -15,6 +15,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "base/cache_hints.hpp"
 #include "kernels/cpu/operations-inl.hpp"
 #include "rondo/kernels.hpp"
 
@@ -281,18 +282,22 @@ class AnyDestinations {
     for (std::size_t u = 0; u < U; ++u) Pack::store(block.packs[u], to + u * stride);
   }
 
+  Element* destination(std::uint32_t d) const { return static_cast<Element*>(destinations_[d]); }
+  std::uint32_t destinations() const { return count_; }
+
+ private:
   void* const* destinations_;
   std::uint32_t count_;
 };
 
-/// Any number of destinations, some of them written past the caches; `stream` must fall on lead() + multiples of
-/// `lanes`.
+/// Any number of destinations, some of them written past the caches, some claimed ahead; `stream` must fall on lead() + multiples
+/// of `lanes`.
 template <class Element, std::size_t lanes>
-class StreamedDestinations : private AnyDestinations<Element> {
+class HintedDestinations : private AnyDestinations<Element> {
  public:
-  HWY_INLINE StreamedDestinations(const KernelCall& call, bool pays) : AnyDestinations<Element>(call) {
+  HWY_INLINE HintedDestinations(const KernelCall& call, bool streaming_pays) : AnyDestinations<Element>(call), claimed_(call.claimed), count_(call.count) {
     constexpr std::uintptr_t vector_bytes = lanes * sizeof(Element);
-    for (std::uint32_t d = 0; pays && d < call.destination_count && d < 64; ++d) {
+    for (std::uint32_t d = 0; streaming_pays && d < call.destination_count && d < 64; ++d) {
       if (((call.streamed >> d) & 1) == 0) continue;
       const std::uintptr_t past = reinterpret_cast<std::uintptr_t>(call.destinations[d]) % vector_bytes;
       const std::size_t lead = (vector_bytes - past) % vector_bytes / sizeof(Element);
@@ -300,9 +305,9 @@ class StreamedDestinations : private AnyDestinations<Element> {
       if (lead == lead_) streamed_ |= std::uint64_t{1} << d;  // one that lies otherwise is stored plainly
     }
   }
-  StreamedDestinations(const StreamedDestinations&) = delete;
-  StreamedDestinations& operator=(const StreamedDestinations&) = delete;
-  HWY_INLINE ~StreamedDestinations() {
+  HintedDestinations(const HintedDestinations&) = delete;
+  HintedDestinations& operator=(const HintedDestinations&) = delete;
+  HWY_INLINE ~HintedDestinations() {
     if (streamed_ != 0) hwy::FlushStream();
   }
 
@@ -313,19 +318,23 @@ class StreamedDestinations : private AnyDestinations<Element> {
 
   template <std::size_t U, class Pack>
   HWY_INLINE void stream(const Block<Pack, U>& block, std::size_t index, std::size_t stride) const {
-    for (std::uint32_t d = 0; d < this->count_; ++d) {
-      if (d >= 64 || ((streamed_ >> d) & 1) == 0) {
-        this->template put<U>(block, d, index, stride);
-        continue;
-      }
-      Element* const to = static_cast<Element*>(this->destinations_[d]) + index;
-      for (std::size_t u = 0; u < U; ++u) Pack::stream(block.packs[u], to + u * stride);
+    const bool ahead = index + U * stride + claimed_ahead_bytes / sizeof(Element) <= count_;
+    for (std::uint32_t d = 0; d < this->destinations(); ++d) {
+      const std::uint64_t bit = d < 64 ? std::uint64_t{1} << d : 0;
+      Element* const to = this->destination(d) + index;
+      if ((claimed_ & bit) != 0 && ahead)
+        for (std::size_t at = 0; at < U * stride * sizeof(Element); at += cache_line) claim_line(reinterpret_cast<const std::uint8_t*>(to) + claimed_ahead_bytes + at);
+      if ((streamed_ & bit) == 0) this->template put<U>(block, d, index, stride);
+      else
+        for (std::size_t u = 0; u < U; ++u) Pack::stream(block.packs[u], to + u * stride);
     }
   }
 
  private:
   std::size_t lead_ = 0;
   std::uint64_t streamed_ = 0;
+  std::uint64_t claimed_;
+  std::uint64_t count_;
 };
 
 }  // namespace rondo::kernels::HWY_NAMESPACE

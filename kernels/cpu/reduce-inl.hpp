@@ -68,14 +68,14 @@ HWY_NOINLINE void reduce_many_plain(const KernelCall& call) {
   }
 }
 
-/// Calls that scale or divide, and calls that store past the caches.
+/// Calls that scale or divide, that store past the caches, or that claim lines.
 template <class Type, class Operation>
 HWY_NOINLINE void reduce_special(const KernelCall& call) {
   using Element = typename Type::Element;
   constexpr std::size_t L = Type::full_lanes;
-  const StreamedDestinations<Element, L> streamed(call, call.count * sizeof(Element) >= least_streamed_bytes);
+  const HintedDestinations<Element, L> hinted(call, call.count * sizeof(Element) >= least_streamed_bytes);
   if (call.scaled_sources == 0 && call.divisor == 0)
-    return reduce_many<Type>(AnySources<Element, Operation>(call), streamed, call.count);
+    return reduce_many<Type>(AnySources<Element, Operation>(call), hinted, call.count);
   if constexpr (!std::is_same_v<Operation, Sum>) {
     std::abort();  // a bug of the caller: only sums are scaled and divided
   } else {
@@ -83,7 +83,7 @@ HWY_NOINLINE void reduce_special(const KernelCall& call) {
     if (call.count <= 2 * L)
       reduce_few<Type, L>(scaled, AnyDestinations<Element>(call), call.count);
     else
-      reduce_many<Type>(scaled, streamed, call.count);
+      reduce_many<Type>(scaled, hinted, call.count);
   }
 }
 
@@ -93,7 +93,7 @@ void reduce(const KernelCall& call) {
   using Element = typename Type::Element;
   constexpr std::size_t L = Type::full_lanes;
   const bool few = call.count <= 2 * L;
-  if (HWY_UNLIKELY((call.scaled_sources | call.divisor) != 0 || (call.streamed != 0 && !few)))
+  if (HWY_UNLIKELY((call.scaled_sources | call.divisor) != 0 || ((call.streamed | call.claimed) != 0 && !few)))
     return reduce_special<Type, Operation>(call);
   if (!few) return reduce_many_plain<Type, Operation>(call);
   if (call.source_count == 2 && call.destination_count == 1)

@@ -14,7 +14,7 @@ StoreTraits cpu_stores() {
 #if defined(__x86_64__)
   const bool intel = __builtin_cpu_is("intel") != 0;
   traits.copies_beat_stores = traits.vectors_beat_shifted_copies = __builtin_cpu_is("amd") != 0;
-  traits.memory_beats_shared_cache = intel;
+  traits.memory_beats_shared_cache = traits.claims_pay = intel;
   // Where short string moves are fast (FSRM), so are long ones.
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
   const bool fast_strings = __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 && (edx & 1u << 4) != 0;

@@ -17,6 +17,9 @@ inline void demote_lines([[maybe_unused]] const void* first, [[maybe_unused]] st
 #endif
 }
 
+/// How far ahead of stores claim_line() is worth calling; 0003-cost-model.md has the measurements.
+inline constexpr std::size_t claimed_ahead_bytes = 512;
+
 /// A line that this core is about to overwrite, and that another core has read: asks for it before the store needs it.
 inline void claim_line([[maybe_unused]] const void* line) {
 #if defined(__x86_64__)

@@ -63,8 +63,8 @@ class Side {
       pull.push_back(time([&](std::uint64_t at) { cpu_copy(output_ + at, peers_ + block + at, piece_, false); }));
       meet();
       block = (2 * k + 1) % blocks_ * pieces * piece_;
-      alone.push_back(time([&](std::uint64_t at) { add(output_ + at, at); }));
-      shared.push_back(time([&](std::uint64_t at) { add(slots_ + block + at, at); }));
+      alone.push_back(time([&](std::uint64_t at) { add(output_ + at, at, false); }));
+      shared.push_back(time([&](std::uint64_t at) { add(slots_ + block + at, at, true); }));
       meet();
       time([&](std::uint64_t at) { cpu_copy(output_ + at, peers_ + block + at, piece_, false); });
       meet();
@@ -80,7 +80,7 @@ class Side {
     for (std::uint64_t k = 0; k < pieces; ++k) work(k * piece_);
     return (clock_ns() - begin) / static_cast<double>(pieces * piece_);
   }
-  void add(std::byte* to, std::uint64_t at) const { add_floats(to, input_ + at, other_ + at, piece_); }
+  void add(std::byte* to, std::uint64_t at, bool for_peers) const { add_floats(to, input_ + at, other_ + at, piece_, for_peers); }
   void meet() {
     turn_.raise(self_, ++met_);
     turn_.await(self_, met_);

@@ -23,7 +23,7 @@ PlanSource plan_source(const CommunicatorParts& parts, const ContextLayout& layo
   const std::uint64_t own_cache = stores.memory_beats_shared_cache ? private_cache_bytes(parts.topology, parts.rank) : 0;
   const auto cache = static_cast<double>(own_cache != 0 ? own_cache : source.cost.cache_bytes);
   source.stream_above_bytes = static_cast<std::uint64_t>(std::max(1.0, source.cost.core.stream_parts * cache)) - 1;
-  source.copies_beat_stores = stores.copies_beat_stores;
+  source.stores = stores;
   source.options.limits = limits_of(layout);
   source.message_links = parts.transport->segment_bytes() == 0;
   source.one_process = reads_anywhere(parts);

@@ -75,7 +75,8 @@ Result<const PreparedPlan*> PlanCache::find(const PlanKey& key) {
   request.op = key.op;
   request.layout = source_.layout;
   request.stream_above_bytes = source_.stream_above_bytes;
-  request.copies_beat_stores = source_.copies_beat_stores;
+  request.copies_beat_stores = source_.stores.copies_beat_stores;
+  request.claims_pay = source_.stores.claims_pay;
   request.ring_bytes = source_.cost.ring_bytes;
   request.plan_hash = imported != imported_.end() ? imported->second.hash : header_hash(planned->header);
   request.message_links = source_.message_links;

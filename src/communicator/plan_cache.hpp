@@ -73,7 +73,7 @@ struct PlanSource {
   bool message_links = false;
   bool one_process = false;              ///< all memory is symmetric, and nobody says so
   std::uint64_t stream_above_bytes = 0;  ///< outputs beyond this are written past the caches, out of place
-  bool copies_beat_stores = false;
+  StoreTraits stores;
 };
 
 class PlanCache {

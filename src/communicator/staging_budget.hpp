@@ -27,9 +27,9 @@ class StagingShare {
 /// What the first rank that a process creates takes of `budget_bytes` for its collectives.
 std::uint64_t first_share(std::uint64_t budget_bytes);
 
-/// Takes a share for the collectives of one of `ranks_here` ranks that this process creates together: a full share while there
-/// is plenty, then a small part of what is left, never less than least_share(). An eighth of the budget isn't given away like this:
-/// it is for pairs of ranks that send.
+/// Takes a share for the collectives of one of `ranks_here` ranks that this process creates together. The first ones get 4.25 MiB
+/// at most, where there are several half of the budget together; later ones 512 KiB at most; when most is gone a thirty-second of what is left,
+/// never less than least_share(). An eighth of the budget isn't given away like this: it is for pairs of ranks that send.
 /// Error out_of_resources when not even that is left of `budget_bytes`. Thread-safe.
 Result<StagingShare> take_share(std::uint64_t budget_bytes, std::uint32_t ranks_here);
 

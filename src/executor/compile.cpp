@@ -334,7 +334,7 @@ class Compiler {
     std::vector<std::uint64_t> read;
     for (const ExecStep& step : out_.steps)
       for (std::uint32_t i = 0; i < step.sources; ++i)
-        if (const auto& operand = out_.operands[step.first_operand + i]; operand.base == base_output && operand.kind == ExecOperand::user)
+        if (const auto& operand = out_.operands[step.first_operand + i]; operand.is_in(base_output))
           read.push_back(operand.offset);
     std::sort(read.begin(), read.end());
     const bool peers_read_outputs = std::any_of(out_.steps.begin(), out_.steps.end(), [](const ExecStep& step) { return (step.attaches & reads_output) != 0; });
@@ -343,6 +343,12 @@ class Compiler {
         ExecOperand& operand = out_.operands[step.first_operand + step.sources + i];
         if (operand.kind == ExecOperand::user && !std::binary_search(read.begin(), read.end(), operand.offset)) operand.streamed = true;
       }
+  }
+
+  void mark_claimed() {
+    for (const ExecStep& step : out_.steps)
+      for (std::uint32_t i = step.sources; request_.claims_pay && step.op == ExecOp::reduce && i < step.sources + step.destinations; ++i)
+        if (ExecOperand& operand = out_.operands[step.first_operand + i]; operand.kind == ExecOperand::slot) operand.claimed = true;
   }
 
   void finish_up() {
@@ -355,6 +361,7 @@ class Compiler {
     out_.plan_hash = request_.plan_hash;
     out_.copies_beat_stores = request_.copies_beat_stores;
     mark_streamed();
+    mark_claimed();
   }
 
   const CompileRequest& request_;

@@ -29,6 +29,10 @@ struct ExecOperand {
   Kind kind = user;
   bool contribution = false;  ///< premul_sum scales it
   bool streamed = false;      ///< a destination nobody reads soon
+  bool claimed = false;       ///< a destination of a reduction that peers have read: its lines are asked for ahead
+
+  /// Whether it is a part of this rank's input, or of its output (`base_input`, `base_output`).
+  bool is_in(std::uint32_t buffer) const { return kind == user && base == buffer; }
 };
 
 /// Base table: 0 the input, 1 the output, 2 + r rank r's staging for this call's parity, then all ranks' inputs and all ranks' outputs: of

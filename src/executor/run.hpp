@@ -22,6 +22,17 @@ struct Binding {
   const SegmentTable* segments = nullptr;
 };
 
+/// How the destinations of a step are best written: bits by destination, of the first 64.
+struct StoreHints {
+  std::uint64_t streamed = 0;  ///< past the caches
+  std::uint64_t claimed = 0;   ///< lines are asked for ahead
+
+  void add(const ExecOperand& operand, std::uint32_t destination, bool streams) {
+    if (streams && operand.streamed) streamed |= std::uint64_t{1} << destination;
+    if (operand.claimed) claimed |= std::uint64_t{1} << destination;
+  }
+};
+
 enum class Progress : std::uint8_t { done, blocked, mismatch };
 
 /// One call in progress on a context. At most one at a time per context. advance() may be called by any thread that holds
@@ -98,7 +109,7 @@ class BasicRun {
   void scatter();
   void move_listed(const ExecStep& step, std::uint64_t piece, std::uint64_t bytes);
   void move_runs(const ExecStep& step, std::uint64_t piece, std::uint64_t bytes, void** pointers);
-  void move_run(const ExecStep& step, void** pointers, std::uint64_t bytes, std::uint64_t streamed);
+  void move_run(const ExecStep& step, void** pointers, std::uint64_t bytes, StoreHints hints);
   void bind_blocks(const BlockTable& blocks);
   const Block& block_of(const ExecStep& step) const;
   bool ended(const ExecStep& step, std::uint64_t piece) const;
@@ -118,10 +129,10 @@ class BasicRun {
   /// Where a piece lies in the ring of slots.
   std::uint64_t slot_of(std::uint64_t piece) const { return piece == 0 ? first_slot_ : (first_slot_ + piece) % executable_->ring_slots; }
   std::byte* address(const ExecOperand& operand, std::uint64_t piece) const;
-  void combine_wire(const ExecStep& step, const void* const* pointers, std::uint64_t bytes, std::uint64_t streamed);
-  void combine_and_copy(const ExecStep& step, void** pointers, std::uint64_t bytes, std::uint64_t streamed);
+  void combine_wire(const ExecStep& step, const void* const* pointers, std::uint64_t bytes, StoreHints hints);
+  void combine_and_copy(const ExecStep& step, void** pointers, std::uint64_t bytes, StoreHints hints);
   void combine(const ExecStep& step, const void* const* sources, void* const* destinations, std::uint32_t destination_count,
-               std::uint64_t bytes, std::uint64_t streamed);
+               std::uint64_t bytes, StoreHints hints);
 
   Context* context_ = nullptr;
   const Executable* executable_ = nullptr;

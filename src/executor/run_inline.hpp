@@ -93,7 +93,7 @@ void BasicRun<digests>::inline_result(const ExecStep& step, void* const* sources
     }
   if (bytes != 0) {
     void* target = result;
-    if (step.reduces) combine(step, const_cast<const void* const*>(sources), &target, 1, bytes, 0);
+    if (step.reduces) combine(step, const_cast<const void* const*>(sources), &target, 1, bytes, {});
     else if (sources[0] != target) small_copy(result, sources[0], bytes);
   }
   if (step.destinations == 1 && result != spare) return;  // what a tiny call ends with: it is there already

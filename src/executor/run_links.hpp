@@ -53,7 +53,7 @@ Progress BasicRun<digests>::link_move(const ExecStep& step, std::uint64_t piece)
   }
   if (bytes != 0) {
     if (segments_ != nullptr) move_runs(step, piece, bytes, pointers);
-    else if (step.reduces) combine(step, const_cast<const void* const*>(pointers), pointers + step.sources, step.destinations, bytes, 0);
+    else if (step.reduces) combine(step, const_cast<const void* const*>(pointers), pointers + step.sources, step.destinations, bytes, {});
     else
       for (std::uint32_t i = 1; i < total; ++i)
         if (pointers[i] != pointers[0]) std::memcpy(pointers[i], pointers[0], bytes);

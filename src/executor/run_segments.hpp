@@ -55,11 +55,12 @@ void BasicRun<digests>::move_runs(const ExecStep& step, std::uint64_t piece, std
   }
   for (std::uint64_t done = 0; done < bytes;) {
     std::uint64_t run = bytes - done;
-    std::uint64_t streamed = 0;
+    StoreHints hints;
     for (std::uint32_t i = 0; i < total; ++i) {
       Place& place = places_[i];
       if (place.segment == nullptr) {
         pointers[i] = place.begin + (done >> executable_->wire_shift);
+        if (i - step.sources < 64) hints.add(operands[i], i - step.sources, false);
         continue;
       }
       const std::uint64_t at = place.at + done;
@@ -68,25 +69,25 @@ void BasicRun<digests>::move_runs(const ExecStep& step, std::uint64_t piece, std
       run = std::min(run, segment.end - at);
       std::byte* const begin = operands[i].base == base_input ? const_cast<std::byte*>(segment.input) : segment.output;
       pointers[i] = begin + (at - segment.begin);
-      if (operands[i].streamed && !segment.in_place() && i - step.sources < 64) streamed |= std::uint64_t{1} << (i - step.sources);
+      if (i - step.sources < 64) hints.add(operands[i], i - step.sources, !segment.in_place());
     }
-    move_run(step, pointers, run, streamed);
+    move_run(step, pointers, run, hints);
     done += run;
   }
 }
 
 template <bool digests>
-void BasicRun<digests>::move_run(const ExecStep& step, void** pointers, std::uint64_t bytes, std::uint64_t streamed) {
-  if (executable_->wire_kernel != nullptr) return combine_wire(step, pointers, bytes, streamed);
+void BasicRun<digests>::move_run(const ExecStep& step, void** pointers, std::uint64_t bytes, StoreHints hints) {
+  if (executable_->wire_kernel != nullptr) return combine_wire(step, pointers, bytes, hints);
   if (step.reduces) {
-    if (step.destinations > 1 && executable_->copies_beat_stores) return combine_and_copy(step, pointers, bytes, streamed);
-    return combine(step, const_cast<const void* const*>(pointers), pointers + step.sources, step.destinations, bytes, streamed);
+    if (step.destinations > 1 && executable_->copies_beat_stores) return combine_and_copy(step, pointers, bytes, hints);
+    return combine(step, const_cast<const void* const*>(pointers), pointers + step.sources, step.destinations, bytes, hints);
   }
   for (std::uint32_t i = 1; i <= step.destinations; ++i) {
     if (pointers[i] == pointers[0]) continue;
     if (bytes <= small_copy_limit) small_copy(pointers[i], pointers[0], bytes);
     else if (executable_->operands[step.first_operand + i].kind == ExecOperand::slot) cpu_publish(pointers[i], pointers[0], bytes);
-    else cpu_copy(pointers[i], pointers[0], bytes, (streamed >> (i - 1) & 1) != 0);
+    else cpu_copy(pointers[i], pointers[0], bytes, (hints.streamed >> (i - 1) & 1) != 0);
   }
 }
 

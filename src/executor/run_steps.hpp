@@ -258,29 +258,29 @@ void BasicRun<digests>::move(const ExecStep& step, std::uint64_t piece) {
   }
   PointerBuffer buffer;
   void** pointers = buffer.get(total);
-  std::uint64_t streamed = 0;
+  StoreHints hints;
   for (std::uint32_t i = 0; i < total; ++i) {
     pointers[i] = address(operands[i], piece);
-    if (streams_ && operands[i].streamed && i - step.sources < 64) streamed |= std::uint64_t{1} << (i - step.sources);
+    if (i - step.sources < 64) hints.add(operands[i], i - step.sources, streams_);
   }
-  if (step.destinations > 1 && exec.copies_beat_stores) combine_and_copy(step, pointers, bytes, streamed);
-  else combine(step, const_cast<const void* const*>(pointers), pointers + step.sources, step.destinations, bytes, streamed);
+  if (step.destinations > 1 && exec.copies_beat_stores) combine_and_copy(step, pointers, bytes, hints);
+  else combine(step, const_cast<const void* const*>(pointers), pointers + step.sources, step.destinations, bytes, hints);
 }
 
 /// Several destinations where copies beat stores (StoreTraits): the reduction writes the first one that stays in the
 /// caches, a block at a time, and copies take the block to the others.
 template <bool digests>
-void BasicRun<digests>::combine_and_copy(const ExecStep& step, void** pointers, std::uint64_t bytes, std::uint64_t streamed) {
+void BasicRun<digests>::combine_and_copy(const ExecStep& step, void** pointers, std::uint64_t bytes, StoreHints hints) {
   constexpr std::uint64_t block_bytes = 16u << 10;  // the block is still in the first cache when it is copied
   auto** destinations = reinterpret_cast<std::byte**>(pointers + step.sources);
   std::uint32_t first = 0;
-  while (first + 1 < step.destinations && (streamed >> first & 1) != 0) ++first;
+  while (first + 1 < step.destinations && (hints.streamed >> first & 1) != 0) ++first;
   for (std::uint64_t at = 0; at < bytes; at += block_bytes) {
     const std::uint64_t part = std::min(block_bytes, bytes - at);
-    combine(step, const_cast<const void* const*>(pointers), pointers + step.sources + first, 1, part, 0);
+    combine(step, const_cast<const void* const*>(pointers), pointers + step.sources + first, 1, part, {});
     for (std::uint32_t i = 0; i < step.destinations; ++i) {
       if (i == first) continue;
-      if ((streamed >> i & 1) != 0) cpu_copy(destinations[i], destinations[first], part, true);
+      if ((hints.streamed >> i & 1) != 0) cpu_copy(destinations[i], destinations[first], part, true);
       else cpu_publish(destinations[i], destinations[first], part);
     }
     for (std::uint32_t i = 0; i < step.sources + step.destinations; ++i) pointers[i] = static_cast<std::byte*>(pointers[i]) + part;
@@ -289,7 +289,7 @@ void BasicRun<digests>::combine_and_copy(const ExecStep& step, void** pointers, 
 
 template <bool digests>
 void BasicRun<digests>::combine(const ExecStep& step, const void* const* sources, void* const* destinations, std::uint32_t destination_count,
-                  std::uint64_t bytes, std::uint64_t streamed) {
+                  std::uint64_t bytes, StoreHints hints) {
   const Executable& exec = *executable_;
   KernelCall call;
   call.sources = sources;
@@ -297,7 +297,8 @@ void BasicRun<digests>::combine(const ExecStep& step, const void* const* sources
   call.source_count = step.sources;
   call.destination_count = destination_count;
   call.count = bytes / exec.element_bytes;
-  call.streamed = streamed;
+  call.streamed = hints.streamed;
+  call.claimed = hints.claimed;
   if (step.finish) call.divisor = exec.divisor;
   if (identity_->op == ReduceOp::premul_sum) {
     for (std::uint32_t i = 0; i < step.sources; ++i)

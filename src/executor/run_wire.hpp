@@ -7,7 +7,7 @@ namespace rondo {
 
 /// A copy or a reduction: both round. `bytes` are of f32.
 template <bool digests>
-void BasicRun<digests>::combine_wire(const ExecStep& step, const void* const* pointers, std::uint64_t bytes, std::uint64_t streamed) {
+void BasicRun<digests>::combine_wire(const ExecStep& step, const void* const* pointers, std::uint64_t bytes, StoreHints hints) {
   const Executable& exec = *executable_;
   const ExecOperand* operands = &exec.operands[step.first_operand];
   WireCall call;
@@ -16,7 +16,7 @@ void BasicRun<digests>::combine_wire(const ExecStep& step, const void* const* po
   call.source_count = step.sources;
   call.destination_count = step.destinations;
   call.count = bytes / exec.element_bytes;
-  call.streamed = streamed;
+  call.streamed = hints.streamed;
   call.scale = scale_;
   if (step.finish) call.divisor = exec.divisor;
   for (std::uint32_t s = 0; s < step.sources; ++s) {

@@ -5,13 +5,11 @@
 namespace rondo {
 namespace {
 
-bool is_in(const ExecOperand& operand, std::uint32_t base) { return operand.kind == ExecOperand::user && operand.base == base; }
-
-/// How often the rank's steps name each place of its output, by offset.
+/// The places of its output that the rank's steps name, each as often as it is named; sorted.
 std::vector<std::uint64_t> outputs_named(const Executable& executable) {
   std::vector<std::uint64_t> offsets;
   for (const ExecOperand& operand : executable.operands)
-    if (is_in(operand, base_output)) offsets.push_back(operand.offset);
+    if (operand.is_in(base_output)) offsets.push_back(operand.offset);
   std::sort(offsets.begin(), offsets.end());
   return offsets;
 }
@@ -27,7 +25,7 @@ void set_aside_kept(Executable& executable, std::uint32_t rank) {
     if (step.op != ExecOp::copy || step.destinations != 1) return false;
     const ExecOperand& from = executable.operands[step.first_operand];
     const ExecOperand& to = executable.operands[step.first_operand + 1];
-    if (!is_in(from, base_input) || !is_in(to, base_output) || input_begins + from.offset != output_begins + to.offset) return false;
+    if (!from.is_in(base_input) || !to.is_in(base_output) || input_begins + from.offset != output_begins + to.offset) return false;
     const auto [first, last] = std::equal_range(named.begin(), named.end(), to.offset);
     return last - first == 1;
   };

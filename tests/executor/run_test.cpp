@@ -19,6 +19,7 @@ constexpr std::byte guard{0xa5};
 /// How the executables are compiled.
 struct Variant {
   bool copies_beat_stores = false;
+  bool claims_pay = false;
   std::uint64_t stream_above_bytes = ~std::uint64_t{0};
   std::uint64_t ring_bytes = layout.half_bytes;
 };
@@ -55,6 +56,7 @@ class Ranks {
       request.count = count;
       request.layout = layout;
       request.copies_beat_stores = variant.copies_beat_stores;
+      request.claims_pay = variant.claims_pay;
       request.stream_above_bytes = variant.stream_above_bytes;
       request.ring_bytes = variant.ring_bytes;
       auto executable = compile(lower(*plan), request);
@@ -102,13 +104,13 @@ class Ranks {
 
 TEST_CASE("a reduction to several destinations gives one sum however the processor's stores are written") {
   for (const std::uint32_t ranks : {2u, 3u, 5u})
-    for (const bool copies : {false, true})
+    for (const auto& [copies, claims] : {std::pair{false, false}, {true, false}, {false, true}})
       for (const std::uint64_t stream_above : {~std::uint64_t{0}, std::uint64_t{0}})
         for (const bool in_place : {false, true}) {
           Ranks group(ranks);
           for (const std::uint64_t count : {1u, 17u, 5000u, 70'003u}) {
-            INFO(ranks << " ranks, " << count << " elements, copies " << copies << ", streamed " << (stream_above == 0) << ", in place " << in_place);
-            CHECK(group.all_reduce("two_shot", count, in_place, Variant{copies, stream_above}, count) == "");
+            INFO(ranks << " ranks, " << count << " elements, copies " << copies << ", claims " << claims << ", streamed " << (stream_above == 0) << ", in place " << in_place);
+            CHECK(group.all_reduce("two_shot", count, in_place, Variant{copies, claims, stream_above}, count) == "");
           }
         }
 }

@@ -59,6 +59,7 @@ struct Placement {
   std::size_t offset = 0;  ///< elements between a 64-byte boundary and the first source; destination d lies d further
   bool in_place = false;   ///< destination d is source d, as far as there are sources
   std::uint64_t streamed = 0;
+  std::uint64_t claimed = 0;
 };
 
 template <class Element>
@@ -166,6 +167,7 @@ const char* run_case(const KernelTable& table, ReduceOp op, DataType type, const
   call.destination_count = static_cast<std::uint32_t>(destinations.size());
   call.count = count;
   call.streamed = placement.streamed;
+  call.claimed = placement.claimed;
   call.scaled_sources = extras.scaled_sources;
   call.scale = extras.scale;
   call.integer_scale = extras.integer_scale;

@@ -21,6 +21,7 @@ std::vector<Placement> placements(bool large) {
         result.push_back({m, offset, in_place, 0});
         if (large) result.push_back({m, offset, in_place, 7});
         if (large && m > 1) result.push_back({m, offset, in_place, 2});
+        if (large) result.push_back({m, offset, in_place, m > 1 ? 1u : 0u, m > 1 ? 6u : 1u});
       }
   return result;
 }
@@ -36,7 +37,7 @@ void check_all(const std::vector<TargetTable>& targets, ReduceOp op, DataType ty
       if (wrong.empty()) continue;
       INFO(target.name << " " << rondo::to_string(op) << " " << rondo::to_string(type) << " n=" << n
                        << " m=" << at.destinations << " count=" << count << " offset=" << at.offset
-                       << " in_place=" << at.in_place << " streamed=" << at.streamed << " divisor=" << extras.divisor);
+                       << " in_place=" << at.in_place << " streamed=" << at.streamed << " claimed=" << at.claimed << " divisor=" << extras.divisor);
       CHECK(wrong == "");
     }
 }
