@@ -10,6 +10,7 @@
 #include "executor/run.hpp"
 #include "executor/run_blocks.hpp"
 #include "executor/run_direct.hpp"
+#include "executor/run_fetch.hpp"
 #include "executor/run_inline.hpp"
 #include "executor/run_links.hpp"
 #include "executor/run_segments.hpp"

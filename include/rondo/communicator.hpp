@@ -45,7 +45,8 @@ inline constexpr std::int32_t no_color = -1;
 
 /// One collective call. Buffers belong to the caller and must stay valid and untouched until the call (or its Work) ends.
 /// `count` is elements per block: what NCCL calls count, sendcount (all_gather, gather) or recvcount (reduce_scatter, scatter);
-/// all_to_all sends and receives so many to and from each rank. A rank without a part in it may leave input (broadcast, scatter:
+/// all_to_all sends and receives so many to and from each rank; that some ranks are in place there and others aren't is a mismatch.
+/// A rank without a part in it may leave input (broadcast, scatter:
 /// all but the root) or output (reduce, gather: all but the root) null.
 struct Call {
   Collective collective = Collective::all_reduce;  ///< what to do
@@ -119,7 +120,7 @@ class Communicator {
   /// Symmetric memory: `bytes` of this rank's own, zeroed, at the beginning of a page, that the ranks of this communicator and of those split
   /// from it have mapped. No rank waits for another here, and sizes may differ. A collective whose buffers, on every rank, lie in such memory may
   /// run by plans that read them where they are (docs/design/0010-symmetric-memory.md); that some ranks pass such memory and others don't is
-  /// mismatch, and so is then, for all_reduce and all_to_all, that some are in place and others aren't. Freed with the last copy of the pointer,
+  /// mismatch, and so is then, for all_reduce, that some are in place and others aren't. Freed with the last copy of the pointer,
   /// which may outlive the communicator. A call on memory that was freed is invalid_argument while the address isn't given out again. Where
   /// ranks can't map one another's memory (another transport, ulimit -v or -f) it is ordinary memory. Error: out_of_resources.
   Result<std::shared_ptr<void>> allocate(std::uint64_t bytes);

@@ -45,6 +45,7 @@ struct Trial {
   std::string failure;           ///< why it failed, one line; empty: every sum was right
   double small_ns = 0;           ///< time of one of 8 bytes
   double large_bytes_per_s = 0;  ///< bytes of the buffer by time, for one of some MiB
+  bool kernel_copies = false;    ///< the kernel copied from one rank's ordinary memory to the other's
 };
 
 /// A machine as a process sees it. Those of gather_machine_facts() have no trials: a program runs them and adds them.

@@ -26,6 +26,7 @@ struct Request {
   std::uint32_t root = 0;                          ///< where is_rooted(collective)
   Alias alias = Alias::none;                       ///< how input and output lie to each other
   bool symmetric = false;                          ///< ranks can read one another's input and output (docs/design/0010-symmetric-memory.md)
+  bool kernel_copies = false;                      ///< the kernel copies from one rank's input and output to another's, wherever they lie (likewise)
   std::optional<DataType> wire = std::nullopt;  ///< of sums of f32: ranks read one another's contributions in f16 or bf16 (docs/design/0012-fused-buckets.md)
   bool strict = false;  ///< its bits may depend on nothing but the inputs and the number of ranks (docs/design/0009-strict.md)
 };
@@ -62,6 +63,8 @@ struct CoreFigures {
   double share_lines = 0;         ///< while a reduction stores such lines; 0: it stores elsewhere, and copies
   double ring_bytes = 0;          ///< of slots that are best written before one is written again
   double stream_parts = 0;        ///< outputs of this many times a rank's part of a cache are written past the caches
+  double kernel_ns_per_byte = 0;  ///< what a byte costs more that the kernel copies from another process's memory
+  double kernel_call_ns = 0;      ///< and what each such copy costs besides
   double step_ns = 0;             ///< the executor's cost of a step
   double call_ns = 0;             ///< of a call's beginning and end
   double switch_ns = 0;           ///< where ranks share processors: until a waiter that yielded runs again, for each rank on its own

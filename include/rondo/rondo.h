@@ -211,7 +211,7 @@ rondo_status rondo_reduce_scatter(rondo_communicator* communicator, const void* 
 /** Every rank gets the inputs of all ranks, by rank: reads count elements, writes count * size. */
 rondo_status rondo_all_gather(rondo_communicator* communicator, const void* input, void* output, uint64_t count, rondo_type type);
 
-/** Block s of rank r's input becomes block r of rank s's output: reads and writes count * size elements. */
+/** Block s of rank r's input becomes block r of rank s's output: reads and writes count * size elements. All ranks are in place, or none is. */
 rondo_status rondo_all_to_all(rondo_communicator* communicator, const void* input, void* output, uint64_t count, rondo_type type);
 
 /** Blocks of any lengths: rank r is sent sent_counts[r] elements from element sent_offsets[r] of input on, and received_counts[r]

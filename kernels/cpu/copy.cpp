@@ -130,6 +130,11 @@ void cpu_copy(void* destination, const void* source, std::uint64_t bytes, bool s
   else if (bytes != 0) std::memcpy(destination, source, bytes);
 }
 
+void cpu_copy_by_vectors(void* destination, const void* source, std::uint64_t bytes) {
+  if (bytes >= kernels::least_vectors_bytes) kernels::dispatch_by_vectors(destination, source, bytes);
+  else if (bytes != 0) std::memcpy(destination, source, bytes);
+}
+
 void cpu_publish(void* destination, const void* source, std::uint64_t bytes) {
   static const std::uint64_t most_by_lines = cpu_stores().lines_beat_copies_up_to;
   if (bytes >= cache_line && bytes <= most_by_lines)

@@ -323,7 +323,8 @@ class HintedDestinations : private AnyDestinations<Element> {
       const std::uint64_t bit = d < 64 ? std::uint64_t{1} << d : 0;
       Element* const to = this->destination(d) + index;
       if ((claimed_ & bit) != 0 && ahead)
-        for (std::size_t at = 0; at < U * stride * sizeof(Element); at += cache_line) claim_line(reinterpret_cast<const std::uint8_t*>(to) + claimed_ahead_bytes + at);
+        for (std::size_t at = 0; at < U * stride * sizeof(Element); at += cache_line)
+          claim_line(reinterpret_cast<const std::uint8_t*>(to) + claimed_ahead_bytes + at);
       if ((streamed_ & bit) == 0) this->template put<U>(block, d, index, stride);
       else
         for (std::size_t u = 0; u < U; ++u) Pack::stream(block.packs[u], to + u * stride);

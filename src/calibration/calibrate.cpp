@@ -133,6 +133,13 @@ void take_links(CoreFigures& figures, const calibration::PairFigures& near, cons
   figures.share_lines = cpu_stores().copies_beat_stores ? 0 : lines_for(far.latency_ns, far.share_ns_per_byte);
 }
 
+/// The kernel's copies were of `copied_bytes` each.
+void take_kernel_copies(CoreFigures& figures, const calibration::PairFigures& pair, std::uint64_t copied_bytes) {
+  if (pair.kernel_ns_per_byte == 0) return;
+  figures.kernel_call_ns = pair.kernel_call_ns;
+  figures.kernel_ns_per_byte = std::max(0.0, pair.kernel_ns_per_byte - figures.copy_ns_per_byte - pair.kernel_call_ns / static_cast<double>(copied_bytes));
+}
+
 /// A byte from core to core, through slots.
 double handed_over(const calibration::PairFigures& pair) { return pair.publish_ns_per_byte + pair.pull_ns_per_byte; }
 
@@ -158,6 +165,7 @@ Result<void> measure_links(CoreFigures& figures, const std::vector<std::uint32_t
   if (!far) return far.error();
   figures.ring_bytes = static_cast<double>(ring);
   take_links(figures, *near, *far);
+  take_kernel_copies(figures, *near, bytes / calibration::pieces_of_block);
   figures.switch_ns = near->switch_ns;
   return {};
 }

@@ -1,6 +1,7 @@
 #include "calibration/pair.hpp"
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -9,6 +10,7 @@
 #include <memory>
 
 #include "base/cpu_relax.hpp"
+#include "base/kernel_copy.hpp"
 #include "calibration/add_floats.hpp"
 #include "calibration/memory.hpp"
 #include "calibration/team.hpp"
@@ -20,7 +22,7 @@ namespace {
 constexpr std::uint32_t turns = 300;
 constexpr std::uint32_t bounces = 200;   ///< of a flag in a turn
 constexpr std::uint32_t bounce_turns = 15;
-constexpr std::uint32_t pieces = 4;
+constexpr std::uint64_t line_bytes = 64;
 constexpr std::uint32_t attempts = 5;  ///< while the cores move, as virtual ones do
 constexpr double moved = 1.3;          ///< a latency that changed by more
 constexpr std::uint32_t yields = 2000;
@@ -53,34 +55,50 @@ class Side {
   /// `slots` has room for a number of blocks, which are written in turn.
   Side(std::size_t self, Turns& turn, std::array<Memory, 2>& slots, std::uint64_t blocks, Memory own, std::uint64_t bytes)
       : self_(self), turn_(turn), slots_(slots[self].get()), peers_(slots[1 - self].get()), blocks_(blocks), input_(own.get()), other_(input_ + bytes),
-        output_(other_ + bytes), own_(std::move(own)), piece_(bytes / pieces) {}
+        output_(other_ + bytes), own_(std::move(own)), piece_(bytes / pieces_of_block) {}
+
+  const std::byte* input() const { return input_; }
+  /// Before run(): what the other side reads, and nobody writes meanwhile.
+  void read_input_of(const Side& peer) { peers_input_ = peer.input(); }
 
   void run() {
     for (std::uint32_t k = 0; k < turns; ++k) {
-      std::uint64_t block = 2 * k % blocks_ * pieces * piece_;
+      std::uint64_t block = 2 * k % blocks_ * pieces_of_block * piece_;
       publish.push_back(time([&](std::uint64_t at) { cpu_publish(slots_ + block + at, input_ + at, piece_); }));
       meet();
       pull.push_back(time([&](std::uint64_t at) { cpu_copy(output_ + at, peers_ + block + at, piece_, false); }));
       meet();
-      block = (2 * k + 1) % blocks_ * pieces * piece_;
+      block = (2 * k + 1) % blocks_ * pieces_of_block * piece_;
       alone.push_back(time([&](std::uint64_t at) { add(output_ + at, at, false); }));
       shared.push_back(time([&](std::uint64_t at) { add(slots_ + block + at, at, true); }));
       meet();
-      time([&](std::uint64_t at) { cpu_copy(output_ + at, peers_ + block + at, piece_, false); });
-      meet();
+      for (const std::size_t side : {0, 1}) {  // in turn: two processes don't share their page tables, as these threads do
+        if (side == self_) copy_by_kernel();
+        meet();
+      }
     }
   }
 
-  std::vector<double> publish, pull, alone, shared;
+  std::vector<double> publish, pull, alone, shared, kernel, kernel_call;
+  bool kernel_copies = true;
 
  private:
   template <class Work>
   double time(Work&& work) const {
     const double begin = clock_ns();
-    for (std::uint64_t k = 0; k < pieces; ++k) work(k * piece_);
-    return (clock_ns() - begin) / static_cast<double>(pieces * piece_);
+    for (std::uint64_t k = 0; k < pieces_of_block; ++k) work(k * piece_);
+    return (clock_ns() - begin) / static_cast<double>(pieces_of_block * piece_);
   }
   void add(std::byte* to, std::uint64_t at, bool for_peers) const { add_floats(to, input_ + at, other_ + at, piece_, for_peers); }
+  /// Of a process's own memory it may always, where there is such a call. The second time this core's caches hold what is read.
+  void copy_by_kernel() {
+    const auto copy = [&](std::uint64_t bytes) {
+      kernel_copies &= copy_from_process(process_, output_, reinterpret_cast<std::uint64_t>(peers_input_), bytes) == 0;
+    };
+    copy(piece_);
+    kernel.push_back(time([&](std::uint64_t) { copy(piece_); }));
+    kernel_call.push_back(time([&](std::uint64_t) { copy(line_bytes); }) * static_cast<double>(piece_));
+  }
   void meet() {
     turn_.raise(self_, ++met_);
     turn_.await(self_, met_);
@@ -91,9 +109,11 @@ class Side {
   std::byte *slots_, *peers_;
   std::uint64_t blocks_;
   std::byte *input_, *other_, *output_;
+  const std::byte* peers_input_ = nullptr;
   Memory own_;
   std::uint64_t piece_;
   std::uint64_t met_ = 0;
+  const std::int64_t process_ = getpid();
 };
 
 Result<double> flag_ns(std::uint32_t a, std::uint32_t b) {
@@ -141,9 +161,15 @@ Result<PairFigures> exchange(std::uint32_t a, std::uint32_t b, std::uint64_t byt
     return Error{Errc::out_of_resources, "no memory for blocks of " + std::to_string(bytes) + " bytes to measure with", 0, "calibration"};
   Turns turn;
   Side sides[] = {{0, turn, slots, blocks, std::move(own[0]), bytes}, {1, turn, slots, blocks, std::move(own[1]), bytes}};
+  for (const std::size_t self : {0, 1}) sides[self].read_input_of(sides[1 - self]);
   if (auto done = run_on({a, b}, [&](std::size_t self) { sides[self].run(); }); !done) return done.error();
   const auto mean = [&](std::vector<double> Side::* what) { return (lower_quartile(sides[0].*what) + lower_quartile(sides[1].*what)) / 2; };
-  return PairFigures{0, mean(&Side::publish), mean(&Side::pull), std::max(0.0, mean(&Side::shared) - mean(&Side::alone)), 0};
+  PairFigures figures{0, mean(&Side::publish), mean(&Side::pull), std::max(0.0, mean(&Side::shared) - mean(&Side::alone)), 0, 0, 0};
+  if (sides[0].kernel_copies && sides[1].kernel_copies) {
+    figures.kernel_ns_per_byte = mean(&Side::kernel);
+    figures.kernel_call_ns = mean(&Side::kernel_call);
+  }
+  return figures;
 }
 
 }  // namespace

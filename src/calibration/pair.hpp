@@ -8,12 +8,16 @@
 
 namespace rondo::calibration {
 
+inline constexpr std::uint32_t pieces_of_block = 4;  ///< in which a block is moved
+
 /// Each figure is the lower quartile of many turns, what the machine does when nothing comes in between; switch_ns a mean.
 struct PairFigures {
   double latency_ns = 0;           ///< a flag, one way
   double publish_ns_per_byte = 0;  ///< a copy to where the other core has just read
   double pull_ns_per_byte = 0;     ///< a copy from where the other core has just written, while it does the same
   double share_ns_per_byte = 0;    ///< what a reduction costs more whose result goes to where the other core has just read
+  double kernel_ns_per_byte = 0;   ///< a copy by the kernel, as from another process, of what this core has read before; 0: it doesn't
+  double kernel_call_ns = 0;       ///< such a copy of a line
   double switch_ns = 0;            ///< both on processor `a`: until the other one runs after a yield
 };
 

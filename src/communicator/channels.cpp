@@ -27,6 +27,7 @@ PlanSource plan_source(const CommunicatorParts& parts, const ContextLayout& layo
   source.options.limits = limits_of(layout);
   source.message_links = parts.transport->segment_bytes() == 0;
   source.one_process = reads_anywhere(parts);
+  source.kernel_copies = !source.one_process && !parts.processes.empty();
   source.options.limits.mapped = !source.message_links;
   source.layout = layout;
   source.rank = rank;
@@ -78,6 +79,7 @@ std::unique_ptr<Channel> make_main_channel(const CommunicatorParts& parts) {
   for (std::uint32_t rank = 0; rank < parts.size && sleepers_are_woken(parts); ++rank)
     if (rank != parts.rank) channel->context.sleepers.push_back(sleep_word(parts, rank));
   if (reads_anywhere(parts)) channel->context.homes = Homes(std::vector<std::uintptr_t>(parts.size, 0), Homes::everything);
+  channel->context.processes = parts.processes;
   if (const SymmetricRoom& room = parts.family->symmetric(); room.bytes() != 0) {
     std::vector<std::uintptr_t> homes;
     for (const std::uint32_t rank : parts.family_ranks)

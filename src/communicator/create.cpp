@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <random>
 
 #include "base/clock.hpp"
 #include "base/config.hpp"
+#include "base/kernel_copy.hpp"
 #include "communicator/layouts.hpp"
 #include "communicator/probe.hpp"
 #include "communicator/rank_info.hpp"
@@ -70,18 +72,36 @@ Result<void> agree(Bootstrap& bootstrap, const Result<void>& ready, std::uint32_
   return {};
 }
 
-/// Rank 0's measurement, known to all: every rank must plan from equal figures. 0: nobody could tell.
-Result<double> share_latency(Bootstrap& bootstrap, const CommunicatorParts& parts, std::int64_t deadline_ns) {
-  const double measured = parts.oversubscribed ? 0 : probe_latency_ns(*parts.transport, parts.layout, parts.rank, parts.size);
-  Address figure;
-  figure.bytes.resize(sizeof measured);
-  std::memcpy(figure.bytes.data(), &measured, sizeof measured);
-  auto all = bootstrap.all_gather(figure, deadline_ns);
+/// Whether the kernel lets this rank read all others' memory, which a container, a security module or an older kernel may forbid: found by trying.
+bool reads_all(const std::vector<RankInfo>& infos) {
+  return std::all_of(infos.begin(), infos.end(), [](const RankInfo& info) {
+    std::uint64_t found = 0;
+    return copy_from_process(info.process, reinterpret_cast<std::byte*>(&found), info.trial_address, sizeof found) == 0 && found == info.trial_value;
+  });
+}
+
+/// What a rank has found out about this machine and its ranks, as all must know it: they plan from equal figures.
+struct Findings {
+  double latency_ns = 0;           ///< between the first and the last rank; 0: nobody could tell. Rank 0's counts
+  std::uint64_t reads_others = 0;  ///< 1: reads_all(); must be so for every rank
+};
+
+Result<Findings> share_findings(Bootstrap& bootstrap, const Findings& own, std::int64_t deadline_ns) {
+  Address told;
+  told.bytes.resize(sizeof own);
+  std::memcpy(told.bytes.data(), &own, sizeof own);
+  auto all = bootstrap.all_gather(told, deadline_ns);
   if (!all) return all.error();
-  double latency = 0;
-  if ((*all)[0].bytes.size() != sizeof latency) return Error{Errc::invalid_argument, "rank 0 sent no latency", 0, "bootstrap"};
-  std::memcpy(&latency, (*all)[0].bytes.data(), sizeof latency);
-  return latency;
+  Findings shared = own;
+  for (std::uint32_t rank = 0; rank < all->all().size(); ++rank) {
+    Findings findings;
+    if ((*all)[rank].bytes.size() != sizeof findings)
+      return Error{Errc::invalid_argument, "rank " + std::to_string(rank) + " did not say what it found", 0, "bootstrap"};
+    std::memcpy(&findings, (*all)[rank].bytes.data(), sizeof findings);
+    if (rank == 0) shared.latency_ns = findings.latency_ns;
+    shared.reads_others &= findings.reads_others;
+  }
+  return shared;
 }
 
 /// All that this rank tells the others of itself.
@@ -117,6 +137,9 @@ Result<CommunicatorParts> join(Bootstrap& bootstrap, std::uint32_t rank, std::ui
 
   auto own = introduction(rank, size, options, std::move(view), share->bytes(), ranks_here);
   if (!own) return own.error();
+  std::uint64_t trial = std::random_device{}() | std::uint64_t{1} << 40;  // read by the peers, who are done with it once all have shared their findings
+  own->trial_address = reinterpret_cast<std::uint64_t>(&trial);
+  own->trial_value = trial;
   auto infos = introduce(bootstrap, *own, size, deadline_ns);
   if (!infos) return infos.error();
 
@@ -163,9 +186,14 @@ Result<CommunicatorParts> join(Bootstrap& bootstrap, std::uint32_t rank, std::ui
     parts.status_links = std::make_unique<StatusLinks>(*parts.transport, rank, size);
     if (auto met = parts.status_links->meet(deadline_ns); !met) return met.error();
   }
-  auto latency = share_latency(bootstrap, parts, deadline_ns);
-  if (!latency) return latency.error();
-  parts.probed_latency_ns = *latency;
+  Findings found;
+  if (!parts.oversubscribed) found.latency_ns = probe_latency_ns(*parts.transport, parts.layout, parts.rank, parts.size);
+  found.reads_others = parts.transport->segment_bytes() != 0 && ranks_here < size && reads_all(*infos);
+  auto shared = share_findings(bootstrap, found, deadline_ns);
+  if (!shared) return shared.error();
+  parts.probed_latency_ns = shared->latency_ns;
+  if (shared->reads_others != 0)
+    for (const RankInfo& info : *infos) parts.processes.push_back(info.process);
   return parts;
 }
 

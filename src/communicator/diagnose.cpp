@@ -69,12 +69,20 @@ Error Communicator::Impl::explain_mismatch(const Channel& channel, const Operati
                      std::to_string(rank()) + ", which expects " + std::to_string(operation.task.binding.blocks->received[sender].bytes),
                  0, "rank " + std::to_string(rank())};
   }
+  if (operation.run.unreadable() != 0) return unreadable(channel, operation);
   if (auto found = parts_.status_links ? find_message_mismatch(channel, operation) : find_mismatch(channel)) return *found;
   return Error{Errc::mismatch,
                "ranks disagree: rank " + std::to_string(rank()) + " is in call #" + std::to_string(operation.run.call()) + ", " +
                    describe(operation.prepared->identity) + "; " + who(channel, operation.run.disagreeing_rank()) +
                    " made another call here or earlier",
                0, "rank " + std::to_string(rank())};
+}
+
+/// A peer told of a buffer that its process doesn't have, or may no longer be looked into; or this rank's own is no memory.
+Error Communicator::Impl::unreadable(const Channel& channel, const Operation& operation) const {
+  return Error{Errc::peer_failed,
+               "the buffer that " + who(channel, operation.run.disagreeing_rank()) + " passed to " + describe(operation.prepared->identity) + " (#" +
+                   std::to_string(operation.run.call()) + ") can't be copied here", operation.run.unreadable(), "rank " + std::to_string(rank())};
 }
 
 /// A peer that can't finish this call any more: it left, failed or died before its `done` word reached it.

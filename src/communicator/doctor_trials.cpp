@@ -36,6 +36,14 @@ Finding judge_trial(const Trial& trial) {
   return {check, verdict, "no all-reduce: " + trial.failure, "RONDO_LOG=debug " + bench_of(trial)};
 }
 
+/// Without it all works, and large calls that only move bytes copy them twice.
+Finding judge_kernel_copies(const Trial& trial) {
+  if (trial.kernel_copies) return {"kernel copies", Verdict::ok, "the kernel copies between the ordinary memory of processes (process_vm_readv)", ""};
+  return {"kernel copies", Verdict::note,
+          "the kernel doesn't let processes read one another's memory: what large all_gathers, broadcasts and the like move is copied twice",
+          "sysctl -w kernel.yama.ptrace_scope=0  # where that is 1 or more; in a container: docker run --cap-add SYS_PTRACE"};
+}
+
 }  // namespace
 
 Findings check_trials(const MachineFacts& facts) {
@@ -45,6 +53,8 @@ Findings check_trials(const MachineFacts& facts) {
   Findings findings;
   for (const Trial& trial : facts.trials)
     if (trial.transport != "ucx" || !facts.ucx_version.empty()) findings.push_back(judge_trial(trial));
+  for (const Trial& trial : facts.trials)
+    if (trial.transport == "shm" && trial.ranks == "processes" && trial.failure.empty()) findings.push_back(judge_kernel_copies(trial));
   return findings;
 }
 

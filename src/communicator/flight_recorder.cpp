@@ -28,7 +28,8 @@ std::string describe(const CallIdentity& identity) {
     text += (from_root ? " from rank " : " to rank ") + std::to_string(identity.root);
   }
   if (identity.wire) text += " by way of " + std::string(to_string(*identity.wire));
-  if (identity.symmetric) text += identity.in_place ? " in place in symmetric memory" : " in symmetric memory";
+  if (identity.in_place) text += " in place";
+  if (identity.symmetric) text += " in symmetric memory";
   return text;
 }
 

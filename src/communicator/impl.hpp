@@ -32,6 +32,7 @@ struct CommunicatorParts {
   CommunicatorOptions options;
   Topology topology;
   CoreFigures core;                         ///< the same on all ranks, who must plan alike
+  std::vector<std::int64_t> processes;      ///< by rank, where the kernel copies from any rank's memory to any other's; else empty
   std::vector<std::string> peers;           ///< "process 4711 on host" by rank: for messages
   std::shared_ptr<Family> family;           ///< shared by communicators that were split from one another
   std::shared_ptr<Transport> transport;     ///< the family's, or a view of it
@@ -181,6 +182,7 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   std::optional<Error> find_mismatch(const Channel& channel) const;
   Error disagreement(std::uint64_t call, const CallIdentity& own, std::uint32_t peer, const CallIdentity& theirs) const;
   Error explain_mismatch(const Channel& channel, const Operation& operation) const;
+  Error unreadable(const Channel& channel, const Operation& operation) const;
   std::optional<Error> find_lost_peer(const Channel& channel, const Operation& operation);
   Error blame(std::uint32_t peer, MemberState state, const std::string& call);
   std::string who(std::uint32_t peer) const;

@@ -26,11 +26,18 @@ struct Task {
 inline constexpr std::uint64_t no_blocks = ~std::uint64_t{0};
 
 /// The part of a call that chooses its plan. Fields that mean nothing to the collective don't count.
+/// Whether the call is in place, of those that all ranks or none must make so: what a rank overwrites others may still read.
+inline bool is_in_place_for_all(const PlanKey& key, const void* input, const void* output) {
+  return key.collective == Collective::all_to_all && key.count != 0 && input == output;
+}
+
 inline PlanKey key_of(const Call& call) {
   const bool reduces = is_reduction(call.collective);
   if (call.collective == Collective::barrier) return PlanKey{};
   if (call.collective == Collective::all_to_all_v) return PlanKey{no_blocks, 0, call.collective, call.type, ReduceOp::sum};
-  return PlanKey{call.count, is_rooted(call.collective) ? call.root : 0, call.collective, call.type, reduces ? call.op : ReduceOp::sum};
+  PlanKey key{call.count, is_rooted(call.collective) ? call.root : 0, call.collective, call.type, reduces ? call.op : ReduceOp::sum};
+  key.in_place = is_in_place_for_all(key, call.input, call.output);
+  return key;
 }
 
 struct Operation;

@@ -51,6 +51,7 @@ Result<Plan> PlanCache::plan(const PlanKey& key) const {
     return key.symmetric && found->second.direct ? *found->second.direct : found->second.plan;
   Request request{key.collective, source_.ranks, key.count, key.type, key.op, key.root, Alias::none};
   request.symmetric = key.symmetric;
+  request.kernel_copies = source_.kernel_copies;
   request.wire = key.wire;
   if (key.in_place) request.alias = Alias::same;
   return plan_call(*source_.topology, source_.cost, source_.options, request);
@@ -78,16 +79,18 @@ Result<const PreparedPlan*> PlanCache::find(const PlanKey& key) {
   request.copies_beat_stores = source_.stores.copies_beat_stores;
   request.claims_pay = source_.stores.claims_pay;
   request.ring_bytes = source_.cost.ring_bytes;
+  if (source_.stores.vectors_beat_strings) request.vectors_up_to_bytes = source_.cost.own_cache_bytes / 2;
   request.plan_hash = imported != imported_.end() ? imported->second.hash : header_hash(planned->header);
   request.message_links = source_.message_links;
-  request.direct = key.symmetric;
+  request.fetches = !key.symmetric && imported == imported_.end() && planned->header.protocol == Protocol::direct;
+  request.direct = key.symmetric || request.fetches;
   auto executable = compile(imported != imported_.end() ? *planned : lower(*planned, source_.message_links), request);
   if (!executable) return executable.error();
 
   auto prepared = std::make_unique<PreparedPlan>();
   prepared->executable = std::move(*executable);
   prepared->identity = CallIdentity{key.collective, key.type, key.op, key.root, key.count, request.plan_hash, key.symmetric && !source_.one_process,
-                                    key.in_place && !source_.one_process, key.wire};
+                                    key.in_place && (!source_.one_process || key.collective == Collective::all_to_all), key.wire};
   prepared->digest = prepared->identity.digest();
   prepared->rule = pointer_rule(key, planned->header);
   planned->header.algorithm.copy(prepared->name.data(), prepared->name.size() - 1);

@@ -23,7 +23,7 @@ struct PlanKey {
   DataType type = DataType::u8;
   ReduceOp op = ReduceOp::sum;
   bool symmetric = false;  ///< peers can read the call's buffers
-  bool in_place = false;   ///< of symmetric all_reduces: ranks agree on it
+  bool in_place = false;   ///< of all_to_alls, and of symmetric all_reduces: ranks agree on it
   std::optional<DataType> wire = std::nullopt;  ///< of sums of f32
   bool operator==(const PlanKey&) const = default;
 };
@@ -72,6 +72,7 @@ struct PlanSource {
   std::uint32_t ranks = 1;
   bool message_links = false;
   bool one_process = false;              ///< all memory is symmetric, and nobody says so
+  bool kernel_copies = false;            ///< other memory the kernel can copy from rank to rank
   std::uint64_t stream_above_bytes = 0;  ///< outputs beyond this are written past the caches, out of place
   StoreTraits stores;
 };

@@ -14,6 +14,8 @@ Address pack(const RankInfo& info) {
                             {"host", info.host},
                             {"host_name", info.host_name},
                             {"process", info.process},
+                            {"trial_address", info.trial_address},
+                            {"trial_value", info.trial_value},
                             {"share_bytes", info.share_bytes},
                             {"symmetric_bytes", info.symmetric_bytes},
                             {"algorithm", info.algorithm},
@@ -42,6 +44,8 @@ Result<RankInfo> unpack_rank_info(const Address& address) {
     info.host = json.at("host").get<std::string>();
     info.host_name = json.at("host_name").get<std::string>();
     info.process = json.at("process").get<std::int64_t>();
+    info.trial_address = json.at("trial_address").get<std::uint64_t>();
+    info.trial_value = json.at("trial_value").get<std::uint64_t>();
     info.share_bytes = json.at("share_bytes").get<std::uint64_t>();
     info.symmetric_bytes = json.at("symmetric_bytes").get<std::uint64_t>();
     info.algorithm = json.at("algorithm").get<std::string>();

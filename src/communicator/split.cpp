@@ -114,6 +114,7 @@ class Communicator::Impl::Split {
       if (bids[member].share_bytes != 0) common_share = std::min(common_share, bids[member].share_bytes);
       parts_.epoch = std::max(parts_.epoch, bids[member].epoch);
       parts_.peers.push_back(from.peers[member]);
+      if (!from.processes.empty()) parts_.processes.push_back(from.processes[member]);
       parts_.family_ranks.push_back(from.family_ranks[member]);
     }
     if (common_share < least_share()) return Error{Errc::invalid_argument, "a rank's share of the shared memory is too small", 0, "split"};

@@ -82,21 +82,21 @@ Communicator::Impl::Places Communicator::Impl::places_of(const Task& task) {
 /// plan reads what another rank overwrites in turn. A list's tensors may lie anywhere. False: a buffer lies where none can, as wrong_memory() says.
 bool Communicator::Impl::note_memory(Task& task) {
   PlanKey& key = task.key;
-  key.symmetric = key.in_place = false;
+  key.symmetric = false;
+  key.in_place = is_in_place_for_all(key, task.binding.input, task.binding.output);
   if (!has_buffers(key) || task.binding.segments != nullptr) return true;
   if (main_->cache.source().one_process) {
     // Nobody has asked for it, so ranks need not agree about being in place: only plans that serve both will do.
-    key.symmetric = key.collective != Collective::all_to_all;
-    key.in_place = key.collective == Collective::all_reduce;
+    key.symmetric = !key.in_place;
+    key.in_place |= key.collective == Collective::all_reduce;
     return true;
   }
   const Places places = places_of(task);
   for (const SymmetricRoom::Place place : {places.input, places.output})
     if (place != SymmetricRoom::Place::inside && place != SymmetricRoom::Place::elsewhere) return false;
   const bool in_place = task.binding.input == task.binding.output;
-  key.symmetric = places.input == SymmetricRoom::Place::inside && places.output == SymmetricRoom::Place::inside &&
-                  !(in_place && key.collective == Collective::all_to_all);
-  key.in_place = key.symmetric && in_place && key.collective == Collective::all_reduce;
+  key.symmetric = places.input == SymmetricRoom::Place::inside && places.output == SymmetricRoom::Place::inside && !key.in_place;
+  key.in_place |= key.symmetric && in_place && key.collective == Collective::all_reduce;
   return true;
 }
 

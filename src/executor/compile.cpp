@@ -5,10 +5,13 @@
 #include <utility>
 
 #include "executor/blocks.hpp"
+#include "executor/mark_stores.hpp"
 #include "executor/set_aside.hpp"
 
 namespace rondo {
 namespace {
+
+constexpr std::uint64_t least_kept_bytes = 16u << 10;  ///< below, a call of one piece is done sooner than its cursors are set up
 
 Error too_small(const std::string& what, std::uint64_t need, std::uint64_t have) {
   return Error{Errc::unsupported, "the plan needs " + std::to_string(need) + " " + what + ", there are " + std::to_string(have)};
@@ -55,7 +58,8 @@ class Compiler {
     out_.turns = out_.pieces + largest_skew;
     out_.straight = out_.lanes.size() == 1 && out_.turns == 1 && !out_.by_blocks;
     finish_up();
-    if (out_.pieces > 1 && !out_.direct) set_aside_kept(out_, request_.rank);
+    if ((out_.pieces > 1 || (out_.direct && longest_ >= least_kept_bytes)) && !out_.reads_outputs()) set_aside_kept(out_, request_.rank);
+    if (out_.kept.steps != 0) out_.straight = false;
     return std::move(out_);
   }
 
@@ -67,6 +71,7 @@ class Compiler {
     out_.ring_slots = header_.depth;
     out_.inlined = header_.protocol == Protocol::inlined;
     out_.direct = header_.protocol == Protocol::direct && request_.direct;
+    out_.fetches = out_.direct && request_.fetches;
     if (header_.collective == Collective::all_to_all_v) return size_pieces_of_blocks();
     longest_ = header_.collective == Collective::barrier ? 0 : chunk_bytes(0);
     if (header_.wire)
@@ -263,6 +268,7 @@ class Compiler {
       bool scaled = false;
       bool links = false;
       bool inlines = false;
+      bool fetched = false;
       for (std::size_t i = 0; i < step.sources.size() + step.destinations.size(); ++i) {
         const bool source = i < step.sources.size();
         const Operand& operand = source ? step.sources[i] : step.destinations[i - step.sources.size()];
@@ -270,6 +276,8 @@ class Compiler {
         if (foreign && (!source || premultiplies))
           return Error{Errc::unsupported, source ? "the plan reads a peer's input, whose factor is not known; insert_shadows first"
                                                  : "the plan writes a peer's output; insert_shadows first"};
+        fetched |= foreign && request_.fetches;
+        if (foreign) one.rank = operand.rank;
         auto compiled = compile_operand(operand, chunk, one);
         if (!compiled) return compiled.error();
         compiled->contribution = source && premultiplies && operand.buffer == Buffer::input;
@@ -281,7 +289,9 @@ class Compiler {
         out_.operands.push_back(*compiled);
       }
       one.reduces = step.kind == StepKind::reduce || scaled || (step.finish && request_.op == ReduceOp::avg && header_.ranks > 1);
-      one.op = one.reduces ? ExecOp::reduce : ExecOp::copy;
+      one.op = one.reduces ? ExecOp::reduce : fetched ? ExecOp::fetch : ExecOp::copy;
+      if (fetched && (one.reduces || links || inlines))
+        return Error{Errc::unsupported, "the plan combines a peer's buffer where it lies, and the kernel only copies; insert_shadows first"};
       if (links) one.op = ExecOp::link_move;
       out_.links |= links;
       if (inlines) one.op = is_plain_publish(step, one) ? ExecOp::inline_publish : ExecOp::inline_gather;
@@ -326,31 +336,6 @@ class Compiler {
     return Error{Errc::invalid_plan, "unknown buffer"};
   }
 
-  /// Outputs that no step reads again are written past the caches when the message is large. Where outputs of peers are read, so are this
-  /// rank's, and what it combines is what they read.
-  void mark_streamed() {
-    const std::uint64_t bytes = request_.count * element_ * block_counts(header_.collective, header_.ranks).output;
-    if (bytes <= request_.stream_above_bytes) return;
-    std::vector<std::uint64_t> read;
-    for (const ExecStep& step : out_.steps)
-      for (std::uint32_t i = 0; i < step.sources; ++i)
-        if (const auto& operand = out_.operands[step.first_operand + i]; operand.is_in(base_output))
-          read.push_back(operand.offset);
-    std::sort(read.begin(), read.end());
-    const bool peers_read_outputs = std::any_of(out_.steps.begin(), out_.steps.end(), [](const ExecStep& step) { return (step.attaches & reads_output) != 0; });
-    for (const ExecStep& step : out_.steps)
-      for (std::uint32_t i = 0; i < step.destinations && !(peers_read_outputs && step.op == ExecOp::reduce); ++i) {
-        ExecOperand& operand = out_.operands[step.first_operand + step.sources + i];
-        if (operand.kind == ExecOperand::user && !std::binary_search(read.begin(), read.end(), operand.offset)) operand.streamed = true;
-      }
-  }
-
-  void mark_claimed() {
-    for (const ExecStep& step : out_.steps)
-      for (std::uint32_t i = step.sources; request_.claims_pay && step.op == ExecOp::reduce && i < step.sources + step.destinations; ++i)
-        if (ExecOperand& operand = out_.operands[step.first_operand + i]; operand.kind == ExecOperand::slot) operand.claimed = true;
-  }
-
   void finish_up() {
     const BlockCounts blocks = block_counts(header_.collective, header_.ranks);
     out_.input_bytes = request_.count * element_ * blocks.input;
@@ -360,8 +345,7 @@ class Compiler {
     out_.divisor = request_.op == ReduceOp::avg && header_.ranks > 1 ? header_.ranks : 0;
     out_.plan_hash = request_.plan_hash;
     out_.copies_beat_stores = request_.copies_beat_stores;
-    mark_streamed();
-    mark_claimed();
+    mark_stores(out_, request_);
   }
 
   const CompileRequest& request_;

@@ -116,6 +116,7 @@ class Context {
   }
 
   Homes homes;
+  std::vector<std::int64_t> processes; ///< by member, where the kernel copies from one's memory to another's; else empty
   std::vector<SleepWord*> sleepers;    ///< of the peers that this one's signals may wake
 
   std::uint64_t call = 0;              ///< the call that runs, or ran last

@@ -1,6 +1,7 @@
 // What a plan compiles to for one rank, count and type: position-independent plain data (0005-executable.md).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -11,6 +12,7 @@ namespace rondo {
 
 enum class ExecOp : std::uint8_t {
   copy,            ///< one source to n destinations
+  fetch,           ///< likewise, from a buffer of another process
   reduce,          ///< n sources to m destinations
   signal,          ///< raise the lane's progress
   wait,            ///< until a lane's progress is there
@@ -29,6 +31,7 @@ struct ExecOperand {
   Kind kind = user;
   bool contribution = false;  ///< premul_sum scales it
   bool streamed = false;      ///< a destination nobody reads soon
+  bool by_vectors = false;    ///< a destination that is copied to out of a slot: not by memcpy
   bool claimed = false;       ///< a destination of a reduction that peers have read: its lines are asked for ahead
 
   /// Whether it is a part of this rank's input, or of its output (`base_input`, `base_output`).
@@ -57,7 +60,7 @@ struct alignas(64) ExecStep {
   std::uint16_t destinations = 0;
   std::uint32_t first_operand = 0;  ///< sources, then destinations
   std::uint32_t skew = 0;
-  std::uint32_t rank = 0;        ///< wait: whose lane
+  std::uint32_t rank = 0;        ///< wait: whose lane; fetch: whose buffer
   std::uint32_t lane = 0;        ///< wait: which
   std::uint32_t lag = 0;
   std::uint32_t source_step = 0; ///< lane · 2^16 + step of the lowered program: for diagnosis
@@ -90,6 +93,7 @@ struct Executable {
   bool copies_beat_stores = false;   ///< a reduction to several destinations stores one and copies it to the others
   bool links = false;                ///< some of its steps move messages
   bool direct = false;               ///< peers' buffers are read; its own are told to the peers
+  bool fetches = false;              ///< likewise, but the kernel copies from them: they are told as addresses in their process
   std::vector<std::uint32_t> reads;  ///< the ranks whose buffers it reads
   std::uint64_t input_bytes = 0;     ///< direct: of each rank that has one
   std::uint64_t output_bytes = 0;    ///< likewise
@@ -106,6 +110,11 @@ struct Executable {
   WireKernel wire_kernel = nullptr;  ///< where slots hold a wire type: all of its copies and reductions. Its calls bind segments
   std::uint32_t wire_shift = 0;      ///< then: so many times shorter is an element in a slot, as a power of two
   std::uint64_t plan_hash = 0;
+
+  /// Whether peers' outputs are read, and so is this rank's by them.
+  bool reads_outputs() const {
+    return std::any_of(steps.begin(), steps.end(), [](const ExecStep& step) { return (step.attaches & rondo::reads_output) != 0; });
+  }
 };
 
 }  // namespace rondo

@@ -62,6 +62,8 @@ class BasicRun {
   /// A rank whose digest differs, after advance() said mismatch.
   std::uint32_t disagreeing_rank() const { return disagreeing_; }
   /// all_to_all_v: whether its digest is right and its block is as long as this number of bytes, not as long as this rank expects.
+  /// Why the kernel could not copy from that rank's buffer, an errno; 0: it has not tried, or it could.
+  int unreadable() const { return unreadable_; }
   bool block_disagrees() const { return block_disagrees_; }
   std::uint64_t sent_bytes() const { return sent_bytes_; }
   /// The call that rank was in, where a message tells of it.
@@ -103,6 +105,7 @@ class BasicRun {
   Progress signal(const ExecStep& step, std::uint32_t lane, std::uint64_t turn);
   void tell_buffers();
   Progress attach(const ExecStep& step);
+  Progress fetch(const ExecStep& step, std::uint64_t piece);
   bool confirmed() const;
   void move(const ExecStep& step, std::uint64_t piece);
   void bind_segments(const SegmentTable& table);
@@ -158,6 +161,7 @@ class BasicRun {
   std::vector<Place> places_;                ///< of the operands of a step
   const BlockTable* blocks_ = nullptr;
   std::uint64_t sent_bytes_ = 0;
+  int unreadable_ = 0;
   bool block_disagrees_ = false;
   std::uint64_t kept_piece_ = 0;  ///< of the others: the next one of what the rank copies for itself
   std::vector<Cursor> cursors_;   ///< of the others, by lane

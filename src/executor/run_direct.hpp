@@ -12,6 +12,11 @@ namespace rondo {
 template <bool digests>
 void BasicRun<digests>::tell_buffers() {
   LaneLine& line = context_->lane(context_->rank(), 0);
+  if (executable_->fetches) {
+    line.buffers[parity_][0].store(reinterpret_cast<std::uint64_t>(bases_[base_input]), std::memory_order_relaxed);
+    line.buffers[parity_][1].store(reinterpret_cast<std::uint64_t>(bases_[base_output]), std::memory_order_relaxed);
+    return;
+  }
   line.buffers[parity_][0].store(context_->homes.word_of(context_->rank(), bases_[base_input]), std::memory_order_relaxed);
   line.buffers[parity_][1].store(context_->homes.word_of(context_->rank(), bases_[base_output]), std::memory_order_relaxed);
   // pairs with leave_buffers() of the peers: either this rank finds them broken in attach(), or they find that it reads
@@ -26,7 +31,8 @@ Progress BasicRun<digests>::attach(const ExecStep& step) {
   for (const bool output : {false, true}) {
     if ((step.attaches & (output ? reads_output : reads_input)) == 0) continue;
     const std::uint64_t word = line.buffers[parity_][output ? 1 : 0].load(std::memory_order_relaxed);  // published by the signal
-    std::byte* const place = context_->homes.place_of(step.rank, word, output ? executable_->output_bytes : executable_->input_bytes);
+    const std::uint64_t bytes = output ? executable_->output_bytes : executable_->input_bytes;
+    std::byte* const place = executable_->fetches ? reinterpret_cast<std::byte*>(word) : context_->homes.place_of(step.rank, word, bytes);
     if (place == nullptr) {
       disagreeing_ = step.rank;
       return Progress::mismatch;

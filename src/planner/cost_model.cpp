@@ -98,6 +98,8 @@ void name_other_sources(CostModel& cost, bool cache_known, bool own_cache_known)
       figure("fetch_ns_per_byte", core.fetch_ns_per_byte, core.source),
       figure("shared_ns_per_byte", core.shared_ns_per_byte, core.source),
       figure("memory_ns_per_byte", core.memory_ns_per_byte, core.source),
+      figure("kernel_ns_per_byte", core.kernel_ns_per_byte, core.source),
+      figure("kernel_call_ns", core.kernel_call_ns, core.source),
       figure("step_ns", core.step_ns, core.source),
       figure("call_ns", core.call_ns, core.source),
       figure("switch_ns", core.switch_ns, core.source),

@@ -147,7 +147,19 @@ std::string note(const Offer& made, const Offer& chosen, bool asked_for, double 
   return text;
 }
 
-Plan build(const Topology& topology, const CostModel& cost, const Request& request, const Offers& offers, bool asked_for) {
+/// Slots of each scratch chunk: what the shape asks for, or, where a call has more pieces, as many as a ring (0004-slot-protocol.md) has, so that nobody waits for
+/// a slot while there are others.
+std::uint32_t depth_of(const CostModel& cost, const PlanLimits& limits, const Request& request, const Shape& shape) {
+  constexpr double deepest = 64;
+  if (shape.protocol != Protocol::staged || shape.lowered_chunks == 0 || !limits.mapped) return shape.depth;
+  const Terms terms(request, cost, limits, shape);
+  if (terms.pieces <= shape.depth) return shape.depth;
+  const double ring = static_cast<double>(std::min(cost.ring_bytes * (is_rooted(request.collective) ? 2 : 1), limits.staging_bytes));
+  const double slots = ring / (terms.piece * terms.in_scratch * shape.lowered_chunks);
+  return std::max(shape.depth, static_cast<std::uint32_t>(std::min({slots, terms.pieces, deepest})));
+}
+
+Plan build(const Topology& topology, const CostModel& cost, const PlanLimits& limits, const Request& request, const Offers& offers, bool asked_for) {
   const Offer& chosen = *offers.chosen;
   PlanHeader header;
   header.algorithm = chosen.algorithm->name;
@@ -157,7 +169,7 @@ Plan build(const Topology& topology, const CostModel& cost, const Request& reque
   header.root = is_rooted(request.collective) ? request.root : 0;
   header.chunks_per_block = chosen.shape.chunks_per_block;
   header.scratch_chunks = chosen.shape.scratch_chunks;
-  header.depth = chosen.shape.depth;
+  header.depth = depth_of(cost, limits, request, chosen.shape);
   header.piece_bytes = chosen.shape.piece_bytes;
   header.neutral = chosen.shape.neutral;
   if (chosen.algorithm->narrows) header.wire = request.wire;
@@ -194,7 +206,7 @@ Result<Plan> make_plan(const Topology& topology, const CostModel& cost, const Pl
                        const Request& request) {
   if (auto fine = check(request); !fine) return fine.error();
   const Offers offers = collect(cost, limits, request);
-  if (offers.chosen != nullptr) return build(topology, cost, request, offers, false);
+  if (offers.chosen != nullptr) return build(topology, cost, limits, request, offers, false);
   std::string reasons;
   for (std::size_t k = 0; k < offers.count; ++k)
     reasons.append(k == 0 ? " " : "; ")
@@ -215,7 +227,7 @@ Result<Plan> make_plan(const Topology& topology, const CostModel& cost, const Pl
       return cannot(std::string(algorithm) + " can't serve this " + std::string(to_string(request.collective)) + ": " +
                     std::string(made.objection));
     offers.chosen = &made;
-    return build(topology, cost, request, offers, true);
+    return build(topology, cost, limits, request, offers, true);
   }
   return cannot("no algorithm is called '" + std::string(algorithm) + "'; known: " + known_names());
 }

@@ -1,5 +1,9 @@
 // Buffers that peers read: what a rank makes of a peer that fails meanwhile, or that tells nonsense.
+#include <unistd.h>
+
 #include <array>
+#include <cerrno>
+#include <limits>
 
 #include "executor/compile.hpp"
 #include "executor/run.hpp"
@@ -13,7 +17,7 @@ using namespace rondo::test;
 constexpr ContextLayout layout{2, 2, 0};
 constexpr std::uint64_t count = 100;
 
-/// Two ranks that gather `count` numbers from each, over plain memory; homes are their inputs and outputs.
+/// Two ranks that gather `count` numbers from each, over plain memory; homes are their inputs and outputs. `fetches`: the kernel copies.
 struct Pair {
   struct alignas(line_pair) Area {
     std::byte bytes[4096] = {};
@@ -23,7 +27,7 @@ struct Pair {
     std::array<std::int32_t, 2 * count> output{};
   };
 
-  Pair() {
+  explicit Pair(bool fetches = false) {
     const auto plan = plan_of(request_of(Collective::all_gather, 2, count * 4), "direct_one_shot");
     std::vector<std::uintptr_t> begins;
     for (Home& home : homes) begins.push_back(reinterpret_cast<std::uintptr_t>(&home));
@@ -37,6 +41,8 @@ struct Pair {
       request.type = DataType::i32;
       request.layout = layout;
       request.direct = true;
+      request.fetches = fetches;
+      if (fetches) contexts.back().processes.assign(2, getpid());
       executables.push_back(compile(*plan, request).value());
     }
     for (std::uint32_t rank = 0; rank < 2; ++rank)
@@ -56,7 +62,8 @@ struct Pair {
 }  // namespace
 
 TEST_CASE("ranks read one another's buffers where they are") {
-  Pair pair;
+  const bool fetches = GENERATE(false, true);
+  Pair pair(fetches);
   REQUIRE(pair.runs[0].advance(0) == Progress::blocked);
   REQUIRE(pair.runs[1].advance(0) == Progress::blocked);
   REQUIRE(pair.runs[0].advance(0) == Progress::done);
@@ -66,7 +73,8 @@ TEST_CASE("ranks read one another's buffers where they are") {
 }
 
 TEST_CASE("what was read of a peer that has failed meanwhile is not passed off as read") {
-  Pair pair;
+  const bool fetches = GENERATE(false, true);
+  Pair pair(fetches);
   REQUIRE(pair.runs[1].advance(0) == Progress::blocked);
   pair.contexts[1].lane(1, 0).broken.store(1);
   REQUIRE(pair.runs[0].advance(0) == Progress::blocked);
@@ -83,6 +91,38 @@ TEST_CASE("a peer whose buffer is told to be outside of its memory disagrees") {
     CHECK(pair.runs[0].advance(0) == Progress::mismatch);
     CHECK(pair.runs[0].disagreeing_rank() == 1);
   }
+}
+
+TEST_CASE("a buffer that the kernel can't read is told apart from one of a rank that has failed or died") {
+  const auto told = [](Pair& pair) -> SharedWord& { return pair.contexts[1].lane(1, 0).buffers[1][0]; };  // of the first call
+  Pair pair(true);
+  REQUIRE(pair.runs[1].advance(0) == Progress::blocked);
+  told(pair).store(1);
+  SECTION("it disagrees") {
+    CHECK(pair.runs[0].advance(0) == Progress::mismatch);
+    CHECK(pair.runs[0].unreadable() == EFAULT);
+    CHECK(pair.runs[0].disagreeing_rank() == 1);
+  }
+  SECTION("it has failed") {
+    pair.contexts[1].lane(1, 0).broken.store(1);
+    CHECK(pair.runs[0].advance(0) == Progress::blocked);
+    CHECK(pair.runs[0].unreadable() == 0);
+  }
+  SECTION("it has died") {
+    pair.contexts[0].processes[1] = std::numeric_limits<pid_t>::max();
+    CHECK(pair.runs[0].advance(0) == Progress::blocked);
+    CHECK(pair.runs[0].unreadable() == 0);
+  }
+}
+
+TEST_CASE("the kernel copies, and combines nothing") {
+  CompileRequest request;
+  request.count = count;
+  request.layout = layout;
+  request.direct = request.fetches = true;
+  const auto executable = compile(*plan_of(request_of(Collective::all_reduce, 2, count * 4), "direct_one_shot"), request);
+  REQUIRE(!executable);
+  CHECK(executable.error().detail.find("the kernel only copies") != std::string::npos);
 }
 
 TEST_CASE("plans that read buffers before they wait for their rank, or write them, are refused") {

@@ -109,7 +109,8 @@ TEST_CASE("a reduction to several destinations gives one sum however the process
         for (const bool in_place : {false, true}) {
           Ranks group(ranks);
           for (const std::uint64_t count : {1u, 17u, 5000u, 70'003u}) {
-            INFO(ranks << " ranks, " << count << " elements, copies " << copies << ", claims " << claims << ", streamed " << (stream_above == 0) << ", in place " << in_place);
+            INFO(ranks << " ranks, " << count << " elements, copies " << copies << ", claims " << claims
+                       << ", streamed " << (stream_above == 0) << ", in place " << in_place);
             CHECK(group.all_reduce("two_shot", count, in_place, Variant{copies, claims, stream_above}, count) == "");
           }
         }

@@ -1,5 +1,6 @@
 // Which plan is chosen, and what is said about the others.
 #include <algorithm>
+#include <cmath>
 
 #include "requests.hpp"
 
@@ -45,6 +46,22 @@ TEST_CASE("between two far cores one shot serves larger messages than between ne
   CHECK(chosen(request_of(Collective::all_reduce, 2, 64 << 10)) == "two_shot");
   CHECK(chosen(request_of(Collective::all_reduce, 2, 64 << 10), far) == "one_shot");
   CHECK(chosen(request_of(Collective::all_reduce, 8, 4 << 20), far) == "two_shot");
+}
+
+TEST_CASE("what the kernel copies costs by byte and by copy more, and it combines nothing") {
+  const auto price = [](Request request, double per_byte, double per_call) {
+    CostModel cost = near_cores();
+    cost.core.kernel_ns_per_byte = per_byte;
+    cost.core.kernel_call_ns = per_call;
+    request.kernel_copies = true;
+    const auto plan = make_plan(Topology{}, cost, limits_of_shared_memory(), request, "direct_one_shot");
+    return plan ? plan->predicted_ns : -1.0;
+  };
+  const Request gathered = request_of(Collective::all_gather, 4, 4 << 20);
+  CHECK(std::abs(price(gathered, 0.5, 0) - price(gathered, 0.25, 0) - 0.25 * 3 * (4 << 20)) < 1);
+  CHECK(std::abs(price(gathered, 0, 900) - price(gathered, 0, 400) - 3 * 500) < 1);
+  for (const Collective collective : {Collective::all_reduce, Collective::reduce, Collective::reduce_scatter})
+    CHECK(price(request_of(collective, 4, 4 << 20), 0, 0) == -1.0);
 }
 
 TEST_CASE("ranks that can't read one another's memory get links") {

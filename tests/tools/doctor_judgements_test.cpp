@@ -25,7 +25,7 @@ MachineFacts healthy() {
   facts.memory_bytes = std::uint64_t{4} << 30;
   facts.memory_bound = "are available";
   facts.launchers = {"mpirun.openmpi", "mpirun.mpich"};
-  facts.trials = {{"threads", "shm", "", 140, 9e9}, {"processes", "shm", "", 150, 8e9}, {"processes", "ucx", "", 12000, 1e9}};
+  facts.trials = {{"threads", "shm", "", 140, 9e9}, {"processes", "shm", "", 150, 8e9, true}, {"processes", "ucx", "", 12000, 1e9}};
   return facts;
 }
 
@@ -254,6 +254,8 @@ TEST_CASE("a trial that fails is a problem over shared memory and a note over UC
   CHECK(wrong({
             {[](MachineFacts&) {}, "2 threads, shm", ok, {"140 ns", "9 GB/s", "no benchmark", "rondo-bench all_reduce -n 2"}, {}},
             {[](MachineFacts&) {}, "2 processes, ucx", ok, {"12.0 us", "--transport ucx"}, {}},
+            {[](MachineFacts&) {}, "kernel copies", ok, {"process_vm_readv"}, {}},
+            {[](MachineFacts& facts) { facts.trials[1].kernel_copies = false; }, "kernel copies", note, {"copied twice"}, {"ptrace_scope", "SYS_PTRACE"}},
             {fails(0), "2 threads, shm", problem, {"signal 7"}, {"RONDO_LOG=debug rondo-bench", "--threads"}},
             {fails(1), "2 processes, shm", problem, {"signal 7"}, {"--transport shm"}},
             {fails(2), "2 processes, ucx", note, {"signal 7"}, {"--transport ucx"}},

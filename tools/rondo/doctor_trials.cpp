@@ -31,6 +31,7 @@ struct Answer {
   bool lost = false;  ///< the child said nothing: it crashed or hung
   double small_ns = 0;
   double large_bytes_per_s = 0;
+  bool kernel_copies = false;
   char failure[1024] = "";
 };
 static_assert(sizeof(Answer) <= PIPE_BUF);
@@ -92,6 +93,12 @@ Answer run_process(const std::string& transport, std::uint32_t rank, const std::
   auto communicator = Communicator::local(rank, 2, job, options_for(transport));
   if (!communicator) return complain(answer, to_string(communicator.error())), answer;
   work(*communicator, answer);
+  // The plan that this makes possible is considered wherever ranks can read one another's buffers.
+  const std::vector<float> input(large_count);
+  std::vector<float> output(2 * large_count);
+  const auto plan = communicator->plan_for(Call{Collective::all_gather, input.data(), output.data(), large_count});
+  if (plan)
+    for (const Candidate& candidate : plan->considered) answer.kernel_copies |= candidate.algorithm == "direct_one_shot" && candidate.predicted_ns > 0;
   return answer;
 }
 
@@ -155,7 +162,7 @@ Answer finish(const Child& child, Clock::time_point deadline) {
 
 /// Runs the bodies, one child each. The times are rank 0's; of several failures that of a lost rank counts, since the others come of it.
 Trial run_trial(const char* ranks, const char* transport, const std::vector<std::function<Answer()>>& bodies) {
-  Trial trial{ranks, transport, "", 0, 0};
+  Trial trial{ranks, transport, "", 0, 0, false};
   const auto deadline = Clock::now() + last_patience;
   std::vector<Child> children;
   for (auto body = bodies.begin(); trial.failure.empty() && body != bodies.end(); ++body) {
@@ -173,6 +180,7 @@ Trial run_trial(const char* ranks, const char* transport, const std::vector<std:
   if (!trial.failure.empty()) return trial;
   trial.small_ns = answers[0].small_ns;
   trial.large_bytes_per_s = answers[0].large_bytes_per_s;
+  trial.kernel_copies = answers[0].kernel_copies;
   return trial;
 }
 

@@ -30,6 +30,7 @@ struct Options {
   std::string format = "text";
   bool in_place = false;
   bool symmetric = false;
+  bool kernel_copies = false;
   bool explain = false;
 };
 
@@ -70,6 +71,7 @@ Result<Request> parse_request(const Options& options) {
   Request request{*collective, options.ranks, *bytes / unit, *type, *op, options.root, Alias::none};
   const bool blocked = input_is_block(*collective) || output_is_block(*collective);
   request.symmetric = options.symmetric;
+  request.kernel_copies = options.kernel_copies;
   if (options.in_place) request.alias = blocked ? Alias::block : Alias::same;
   return request;
 }
@@ -200,6 +202,8 @@ void add_plan(CLI::App& app, int& status) {
       ->check(CLI::IsMember({"text", "json"}));
   plan->add_flag("--in-place", options->in_place, "Input and output share memory");
   plan->add_flag("--symmetric", options->symmetric, "Input and output lie in memory that the other ranks have mapped (Communicator::allocate)");
+  plan->add_flag("--kernel-copies", options->kernel_copies,
+                 "The ranks are processes between whose memory the kernel copies ('rondo doctor' says whether it does)");
   plan->add_flag("--explain", options->explain, "What else was considered, and the figures behind it");
   plan->callback([options, &status] { status = finish(*options); });
 }

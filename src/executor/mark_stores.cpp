@@ -1,0 +1,46 @@
+#include "executor/mark_stores.hpp"
+
+#include <algorithm>
+
+namespace rondo {
+namespace {
+
+/// Outputs that no step reads again are written past the caches when the message is large. Where outputs of peers are read, so are this
+/// rank's, and what it combines is what they read.
+void mark_streamed(Executable& executable, std::uint64_t above_bytes) {
+  if (executable.output_bytes <= above_bytes) return;
+  std::vector<std::uint64_t> read;
+  for (const ExecStep& step : executable.steps)
+    for (std::uint32_t i = 0; i < step.sources; ++i)
+      if (const auto& operand = executable.operands[step.first_operand + i]; operand.is_in(base_output)) read.push_back(operand.offset);
+  std::sort(read.begin(), read.end());
+  for (const ExecStep& step : executable.steps)
+    for (std::uint32_t i = 0; i < step.destinations && !(executable.reads_outputs() && step.op == ExecOp::reduce); ++i) {
+      ExecOperand& operand = executable.operands[step.first_operand + step.sources + i];
+      if (operand.kind == ExecOperand::user && !std::binary_search(read.begin(), read.end(), operand.offset)) operand.streamed = true;
+    }
+}
+
+/// Slots that reductions fill.
+void mark_claimed(Executable& executable) {
+  for (const ExecStep& step : executable.steps)
+    for (std::uint32_t i = step.sources; step.op == ExecOp::reduce && i < step.sources + step.destinations; ++i)
+      if (ExecOperand& operand = executable.operands[step.first_operand + i]; operand.kind == ExecOperand::slot) operand.claimed = true;
+}
+
+/// What is copied out of slots.
+void mark_by_vectors(Executable& executable) {
+  for (const ExecStep& step : executable.steps)
+    if (step.op == ExecOp::copy && executable.operands[step.first_operand].kind == ExecOperand::slot)
+      for (std::uint32_t i = 1; i <= step.destinations; ++i) executable.operands[step.first_operand + i].by_vectors = true;
+}
+
+}  // namespace
+
+void mark_stores(Executable& executable, const CompileRequest& request) {
+  mark_streamed(executable, request.stream_above_bytes);
+  if (request.claims_pay) mark_claimed(executable);
+  if (executable.input_bytes + executable.output_bytes <= request.vectors_up_to_bytes) mark_by_vectors(executable);
+}
+
+}  // namespace rondo

@@ -1,0 +1,115 @@
+// Ordinary memory of other processes, from which the kernel copies: right results, and clear errors where it can't.
+#include <sys/mman.h>
+
+#include <chrono>
+#include <thread>
+
+#include "communicator/trial.hpp"
+#include "support/catch.hpp"
+#include "support/faults.hpp"
+#include "support/ranks.hpp"
+
+namespace {
+
+using namespace rondo;
+
+constexpr std::uint64_t bytes = 16 << 20;
+
+std::string all_types(Communicator& communicator) { return perform_all(communicator, {0, 1, 5, 257, 4099}, false); }
+
+std::string many_pieces(Communicator& communicator) {
+  std::uint64_t seed = 7;
+  for (const Collective collective : moving_collectives)
+    for (const bool in_place : {false, true}) {
+      const Shape shape{collective, DataType::f32, ReduceOp::sum, 0, 0, communicator.size() - 1, 2'500'007};
+      if (auto wrong = perform(communicator, Trial{shape, in_place, ++seed, false}); !wrong.empty()) return wrong;
+    }
+  return "";
+}
+
+/// Memory of `bytes`, whose pages are there.
+float* map(int protection = PROT_READ | PROT_WRITE) {
+  return static_cast<float*>(mmap(nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0));
+}
+
+}  // namespace
+
+TEST_CASE("what the kernel copies from rank to rank is right for every collective, type, odd count and place") {
+  for (const std::uint32_t ranks : {2u, 3u, 4u, 7u}) {
+    INFO(ranks << " ranks");
+    CHECK(complaints(run_processes(ranks, all_types, forced("direct_one_shot"))) == "");
+  }
+  for (const std::uint32_t ranks : {2u, 5u}) CHECK(complaints(run_processes(ranks, many_pieces, forced("direct_one_shot"))) == "");
+}
+
+TEST_CASE("ordinary memory is read where it lies by the collectives that only move, and by no others") {
+  const auto body = [](Communicator& communicator) -> std::string {
+    constexpr std::uint64_t count = 300'000;
+    std::vector<float> in(count * communicator.size(), 1), out(count * communicator.size());
+    const auto algorithm = [&](Collective collective) -> std::string {
+      const auto plan = communicator.plan_for(Call{collective, in.data(), out.data(), count});
+      return plan ? plan->header.algorithm : to_string(plan.error());
+    };
+    for (const Collective collective : {Collective::all_gather, Collective::all_to_all, Collective::broadcast, Collective::gather, Collective::scatter})
+      if (algorithm(collective) != "direct_one_shot") return "not direct: " + std::string(to_string(collective)) + " by " + algorithm(collective);
+    for (const Collective collective : {Collective::all_reduce, Collective::reduce, Collective::reduce_scatter})
+      if (algorithm(collective) == "direct_one_shot") return "direct: " + std::string(to_string(collective));
+    const auto overwriting = communicator.plan_for(Call{Collective::all_to_all, in.data(), in.data(), count});
+    if (!overwriting || overwriting->header.algorithm == "direct_one_shot")
+      return "all_to_all in place is direct";
+    if (auto done = communicator.all_gather(in.data(), out.data(), count, DataType::f32); !done) return to_string(done.error());
+    const std::string record = communicator.flight_record();
+    return record.find("all_gather of 300000 f32 by direct_one_shot: done") == std::string::npos ? record : "";
+  };
+  CHECK(complaints(run_processes(3, body, forced("direct_one_shot"))) == "");
+}
+
+TEST_CASE("split communicators of processes read one another's memory, too") {
+  const auto body = [](Communicator& communicator) -> std::string {
+    auto child = communicator.split(static_cast<std::int32_t>(communicator.rank() % 2), -static_cast<std::int32_t>(communicator.rank()));
+    if (!child) return to_string(child.error());
+    return many_pieces(**child);
+  };
+  CHECK(complaints(run_processes(4, body, forced("direct_one_shot"))) == "");
+}
+
+TEST_CASE("a buffer that the kernel can't read is an error that names its rank") {
+  const auto body = [](Communicator& communicator) -> std::string {
+    const bool guilty = communicator.rank() == 1;
+    float* const in = map(guilty ? PROT_NONE : PROT_READ | PROT_WRITE);  // only the root reads it
+    std::vector<float> out(bytes / 4 * communicator.size());
+    const auto done = communicator.gather(in, out.data(), bytes / 4, DataType::f32, 0);
+    return expect_error(done, Errc::peer_failed, {"buffer that rank 1", "gather of 4194304 f32"});
+  };
+  CHECK(complaints(run_processes(3, body, forced("direct_one_shot"))) == "");
+}
+
+TEST_CASE("processes whose call has failed may unmap their buffers at once, and nobody passes off what was read of them") {
+  for (int round = 0; round < 20; ++round) {
+    const auto body = [round](Communicator& communicator) -> std::string {
+      float* const in = map();
+      float* const out = static_cast<float*>(mmap(nullptr, 3 * bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0));
+      std::fill(in, in + bytes / 4, 1.0f);
+      std::thread aborter;
+      if (communicator.rank() == 1) aborter = std::thread([&] {
+        std::this_thread::sleep_for(std::chrono::microseconds(500 * round));
+        communicator.abort();
+      });
+      Result<void> result;
+      std::string wrong;
+      while (result && wrong.empty()) {
+        std::fill(out, out + 3 * bytes / 4, 0.0f);
+        result = communicator.all_gather(in, out, bytes / 4, DataType::f32);
+        for (std::uint64_t i = 0; result && wrong.empty() && i < 3 * bytes / 4; i += 1021)
+          if (out[i] != 1.0f) wrong = "passed off what wasn't there";
+      }
+      std::fill(in, in + bytes / 4, 2.0f);
+      munmap(in, bytes);
+      munmap(out, 3 * bytes);
+      if (aborter.joinable()) aborter.join();
+      return wrong.empty() ? expect_error(result, Errc::aborted, {"abort()"}) : wrong;
+    };
+    INFO("round " << round);
+    CHECK(complaints(run_processes(3, body, forced("direct_one_shot"))) == "");
+  }
+}
