@@ -103,6 +103,15 @@ def paired(subject, other):
     return {"ratio": statistics.median(ratios), "low": low, "high": high, "rounds": len(ratios)}
 
 
+def judge(entry):
+    """The fastest peer, or None: where that one shares too few rounds with the subject, a slower one must not stand for the best."""
+    rounds = {p: entry["ratios"][p]["rounds"] for p in PEERS if entry["ratios"].get(p)}
+    if not rounds:
+        return None
+    fastest = min((p for p in PEERS if p in entry["libraries"]), key=lambda p: entry["libraries"][p]["time_us"])
+    return fastest if 2 * rounds.get(fastest, 0) >= max(rounds.values()) else None
+
+
 def summarize(rows, subject):
     """One entry a cell: every library at its best setting, and the subject's ratios to the others."""
     summary = []
@@ -114,11 +123,10 @@ def summarize(rows, subject):
         if subject in best:
             ours = best[subject][1]
             entry["ratios"] = {name: paired(ours, best[name][1]) for name in best if name != subject}
-            rounds = {p: entry["ratios"][p]["rounds"] for p in PEERS if entry["ratios"].get(p)}
-            peers = [p for p in rounds if 2 * rounds[p] >= max(rounds.values())]  # not one that left early: other rounds, another median
-            if peers:
-                entry["best_peer"] = min(peers, key=lambda p: statistics.median(best[p][1].values()))
-                entry["to_best_peer"] = entry["ratios"][entry["best_peer"]]
+            best_peer = judge(entry)
+            if best_peer:
+                entry["best_peer"] = best_peer
+                entry["to_best_peer"] = entry["ratios"][best_peer]
         summary.append(entry)
     return summary
 

@@ -69,17 +69,28 @@ class Ratios(unittest.TestCase):
         self.assertEqual({m["mode"] for m in means}, {"all", "out of place"})
         self.assertAlmostEqual(means[0]["geometric_mean"], 0.5)
 
-    def test_any_library_can_be_the_best_peer_but_for_the_floor_and_those_that_left_early(self):
+    def test_any_library_can_be_the_best_peer_but_for_the_floor_and_slower_ones_that_left_early(self):
         rows = []
         for r in range(21):
             rows += [block(round=r), block(round=r, library="mpich", time_us=3.0), block(round=r, library="gloo", time_us=2.0),
                      block(round=r, library="floor", setting="one-shot", time_us=0.5)]
             if r < 4:
-                rows.append(block(round=r, library="intelmpi", setting="shm", time_us=1.5))
+                rows.append(block(round=r, library="intelmpi", setting="shm", time_us=9.5))
             if r < 10:
-                rows.append(block(round=r, library="oneccl", time_us=1.6))
+                rows.append(block(round=r, library="oneccl", time_us=9.6))
         (entry,) = ratios.summarize(rows, "rondo")
         self.assertEqual((entry["best_peer"], entry["to_best_peer"]["ratio"]), ("gloo", 0.5))
+
+    def test_no_slower_peer_stands_for_the_fastest_one_that_was_measured_too_seldom(self):
+        for seldom in (4, 10):
+            rows = []
+            for r in range(21):
+                rows += [block(round=r), block(round=r, library="oneccl", time_us=30.0)]
+                if r < seldom:
+                    rows.append(block(round=r, library="openmpi", time_us=1.5))
+            (entry,) = ratios.summarize(rows, "rondo")
+            self.assertNotIn("to_best_peer", entry)
+            self.assertEqual(ratios.geometric_means([entry]), [])
 
     def test_types_are_summed_up_apart_and_rows_without_one_are_f32(self):
         rows = []
