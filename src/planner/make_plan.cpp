@@ -147,8 +147,8 @@ std::string note(const Offer& made, const Offer& chosen, bool asked_for, double 
   return text;
 }
 
-/// Slots of each scratch chunk: what the shape asks for, or, where a call has more pieces, as many as a ring (0004-slot-protocol.md) has, so that nobody waits for
-/// a slot while there are others.
+/// Slots of each scratch chunk: what the shape asks for, or, where a call has more pieces, as many as a ring has (0004-slot-protocol.md), so that
+/// nobody waits for a slot while there are others.
 std::uint32_t depth_of(const CostModel& cost, const PlanLimits& limits, const Request& request, const Shape& shape) {
   constexpr double deepest = 64;
   if (shape.protocol != Protocol::staged || shape.lowered_chunks == 0 || !limits.mapped) return shape.depth;

@@ -65,4 +65,13 @@ TEST_CASE("processors are told apart by what the topology says of them") {
   topology.nodes[1].detail = "Intel(R) Xeon(R)";
   CHECK(core_figures(topology).share_lines > 0);
   CHECK(core_figures(topology).source != amd.source);
+  const std::string any_intel = core_figures(topology).source;
+  topology.nodes.push_back({NodeKind::core, "core#0", 1, 0, 0, {0}, ""});
+  topology.nodes.push_back({NodeKind::cache, "L2#0", 1, 0, 1u << 20, {0}, ""});
+  CHECK(core_figures(topology).source.find("less than 2 MiB") != std::string::npos);
+  topology.nodes.back().bytes = 2u << 20;
+  CHECK(core_figures(topology).source == any_intel);
+  topology.nodes[1].detail = "AMD EPYC";
+  topology.nodes.back().bytes = 1u << 20;
+  CHECK(core_figures(topology).source == amd.source);
 }

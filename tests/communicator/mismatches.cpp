@@ -20,6 +20,26 @@ TEST_CASE("ranks that disagree on one argument all raise an error that says who 
   SECTION("as processes") check_all([](std::uint32_t ranks, const RankBody& body) { return run_processes(ranks, body); }, 1);
 }
 
+TEST_CASE("an all_to_all in place on some ranks alone is a mismatch that says so", "[threads]") {
+  for (const std::uint64_t count : {std::uint64_t{1}, std::uint64_t{100'000}}) {
+    const auto body = [count](Communicator& communicator) -> std::string {
+      std::vector<float> in(count * communicator.size(), 1), out(count * communicator.size());
+      float* const output = communicator.rank() == 1 ? in.data() : out.data();
+      const std::string call = "all_to_all of " + std::to_string(count) + " f32";
+      const auto done = communicator.all_to_all(in.data(), output, count, DataType::f32);
+      return expect_error(done, Errc::mismatch, {"rank 1 called " + call + " in place", "rank 0 called " + call});
+    };
+    CHECK(complaints(run_threads(2, body)) == "");
+    CHECK(complaints(run_processes(2, body)) == "");
+  }
+  const auto nothing = [](Communicator& communicator) -> std::string {
+    float value = 0;
+    const auto done = communicator.all_to_all(communicator.rank() == 0 ? nullptr : &value, nullptr, 0, DataType::f32);
+    return done ? "" : to_string(done.error());
+  };
+  CHECK(complaints(run_threads(2, nothing)) == "");
+}
+
 TEST_CASE("a sender and a receiver that disagree on the count both raise a mismatch, and so do the others", "[threads]") {
   SECTION("as threads") {
     for (const std::uint32_t ranks : {2u, 3u, 5u}) CHECK(complaints(run_threads(ranks, [](Communicator& c) { return pair_mismatch(c, 5); })) == "");

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "requests.hpp"
+#include "rondo/verifier.hpp"
 
 using namespace rondo;
 using namespace rondo::test;
@@ -62,6 +63,24 @@ TEST_CASE("what the kernel copies costs by byte and by copy more, and it combine
   CHECK(std::abs(price(gathered, 0, 900) - price(gathered, 0, 400) - 3 * 500) < 1);
   for (const Collective collective : {Collective::all_reduce, Collective::reduce, Collective::reduce_scatter})
     CHECK(price(request_of(collective, 4, 4 << 20), 0, 0) == -1.0);
+}
+
+TEST_CASE("a call of more pieces than slots gets as many slots as a ring has, and what it needs at most") {
+  const auto depth = [](Collective collective, std::uint64_t bytes, std::uint64_t ring_bytes, const char* algorithm = "one_shot") {
+    CostModel cost = near_cores();
+    cost.ring_bytes = ring_bytes;
+    const auto plan = make_plan(Topology{}, cost, limits_of_shared_memory(), request_of(collective, 2, bytes), algorithm);
+    REQUIRE(plan);
+    CHECK(verify(*plan).proved());
+    return std::pair{plan->header.depth, plan->header.piece_bytes};
+  };
+  const auto [asked, piece] = depth(Collective::all_reduce, 16 << 20, 0);
+  CHECK(depth(Collective::all_reduce, 16 << 20, 6 * piece).first == 6);
+  CHECK(depth(Collective::all_reduce, 16 << 20, piece).first == asked);
+  CHECK(depth(Collective::all_reduce, 16 << 20, std::uint64_t{1} << 40).first == limits_of_shared_memory().staging_bytes / piece);  // there is no more
+  CHECK(depth(Collective::all_reduce, piece, std::uint64_t{1} << 40).first == asked);
+  const auto [deep, short_piece] = depth(Collective::gather, 256 << 10, 64 << 10);
+  CHECK(deep == std::min<std::uint64_t>((128 << 10) / short_piece, ((128 << 10) + short_piece - 1) / short_piece));  // rooted: twice the ring
 }
 
 TEST_CASE("ranks that can't read one another's memory get links") {
