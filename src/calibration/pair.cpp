@@ -66,7 +66,7 @@ class Side {
       std::uint64_t block = 2 * k % blocks_ * pieces_of_block * piece_;
       publish.push_back(time([&](std::uint64_t at) { cpu_publish(slots_ + block + at, input_ + at, piece_); }));
       meet();
-      pull.push_back(time([&](std::uint64_t at) { cpu_copy(output_ + at, peers_ + block + at, piece_, false); }));
+      pull.push_back(time([&](std::uint64_t at) { copy_out(output_ + at, peers_ + block + at); }));
       meet();
       block = (2 * k + 1) % blocks_ * pieces_of_block * piece_;
       alone.push_back(time([&](std::uint64_t at) { add(output_ + at, at, false); }));
@@ -99,6 +99,11 @@ class Side {
     kernel.push_back(time([&](std::uint64_t) { copy(piece_); }));
     kernel_call.push_back(time([&](std::uint64_t) { copy(line_bytes); }) * static_cast<double>(piece_));
   }
+  /// As the executor copies out of slots.
+  void copy_out(std::byte* to, const std::byte* slot) const {
+    if (by_vectors_) cpu_copy_by_vectors(to, slot, piece_);
+    else cpu_copy(to, slot, piece_, false);
+  }
   void meet() {
     turn_.raise(self_, ++met_);
     turn_.await(self_, met_);
@@ -114,6 +119,7 @@ class Side {
   std::uint64_t piece_;
   std::uint64_t met_ = 0;
   const std::int64_t process_ = getpid();
+  const bool by_vectors_ = cpu_stores().vectors_beat_strings;
 };
 
 Result<double> flag_ns(std::uint32_t a, std::uint32_t b) {
