@@ -28,6 +28,7 @@ const std::vector<Variable>& known_variables() {
        "none are held back"},
       {"RONDO_STAGING_BYTES", "shared memory that a process may use for staging and control",
        "a size from 64K to 64G, suffixes K, M and G", "8M"},
+      {"RONDO_KERNEL_COPIES", "the kernel may copy from one process's memory to another's (process_vm_readv); 0 on any rank: it does on none", "0, 1", "1"},
       {"RONDO_CACHE", "folder for what 'rondo calibrate' has measured", "a folder's absolute path", "rondo in XDG_CACHE_HOME, else .cache/rondo in HOME"},
       {"XDG_CACHE_HOME", "folder of the user's caches, where RONDO_CACHE isn't set", "a folder's absolute path; others are ignored", ".cache in HOME"},
       {"HOME", "the user's folder", "a folder's absolute path; others are ignored", "none"},
@@ -135,6 +136,10 @@ Result<Config> parse_config(const Environment& environment) {
     const auto bytes = parse_size(*text);
     if (!bytes || *bytes < (64u << 10) || *bytes > (64ull << 30)) return bad_value("RONDO_STAGING_BYTES", *text);
     result.staging_bytes = *bytes;
+  }
+  if (const auto text = lookup(environment, "RONDO_KERNEL_COPIES")) {
+    if (*text != "0" && *text != "1") return bad_value("RONDO_KERNEL_COPIES", *text);
+    result.kernel_copies = *text == "1";
   }
   result.cache_folder = user_cache_folder(environment);
   if (const auto text = lookup(environment, "RONDO_CACHE")) {

@@ -25,6 +25,7 @@ struct Config {
   std::uint64_t coalesce_bytes = 0;            ///< of communicators whose program doesn't say it
   std::chrono::nanoseconds coalesce_time{0};  ///< likewise
   std::uint64_t staging_bytes = 8u << 20;  ///< all shared memory of this process, control words included
+  bool kernel_copies = true;               ///< between the memory of processes, where the kernel lets them
   std::string cache_folder;                ///< where this user's measurements are kept; empty: nowhere
   std::vector<std::string> warnings;       ///< variables that nobody reads, and what may have been meant
 };

@@ -7,7 +7,7 @@
 namespace rondo {
 
 /// Copies `bytes` from address `from` of process `process`, which may be this one, to `to`. Returns 0, or why not, an errno: ESRCH (no such process any
-/// more), EFAULT (it has no such memory), EPERM (it may not be read), ENOSYS (no such call here). Part of `to` may then be written.
+/// more), EFAULT (it has no such memory), EPERM (it may not be read), ENOMEM, ENOSYS (no such call here). Part of `to` may then be written.
 int copy_from_process(std::int64_t process, std::byte* to, std::uint64_t from, std::uint64_t bytes);
 
 }  // namespace rondo

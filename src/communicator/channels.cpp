@@ -27,7 +27,6 @@ PlanSource plan_source(const CommunicatorParts& parts, const ContextLayout& layo
   source.options.limits = limits_of(layout);
   source.message_links = parts.transport->segment_bytes() == 0;
   source.one_process = reads_anywhere(parts);
-  source.kernel_copies = !source.one_process && !parts.processes.empty();
   source.options.limits.mapped = !source.message_links;
   source.layout = layout;
   source.rank = rank;
@@ -73,8 +72,9 @@ std::unique_ptr<Channel> make_main_channel(const CommunicatorParts& parts) {
     local = make_local_area(parts.layout);
     areas[parts.rank] = aligned(local);
   }
-  auto channel = std::make_unique<Channel>(Context(parts.layout, parts.rank, std::move(areas), std::move(members), parts.transport.get()),
-                                           plan_source(parts, parts.layout, parts.size, parts.rank));
+  PlanSource source = plan_source(parts, parts.layout, parts.size, parts.rank);
+  source.kernel_copies = !source.one_process && !parts.processes.empty();
+  auto channel = std::make_unique<Channel>(Context(parts.layout, parts.rank, std::move(areas), std::move(members), parts.transport.get()), std::move(source));
   channel->staging_offset = parts.layout.staging(0);
   for (std::uint32_t rank = 0; rank < parts.size && sleepers_are_woken(parts); ++rank)
     if (rank != parts.rank) channel->context.sleepers.push_back(sleep_word(parts, rank));

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <random>
 
 #include "base/clock.hpp"
 #include "base/config.hpp"
@@ -137,7 +136,8 @@ Result<CommunicatorParts> join(Bootstrap& bootstrap, std::uint32_t rank, std::ui
 
   auto own = introduction(rank, size, options, std::move(view), share->bytes(), ranks_here);
   if (!own) return own.error();
-  std::uint64_t trial = std::random_device{}() | std::uint64_t{1} << 40;  // read by the peers, who are done with it once all have shared their findings
+  // Of this moment, so that no other memory happens to hold it. The peers are done with it once all have shared their findings.
+  std::uint64_t trial = static_cast<std::uint64_t>(now_ns()) ^ (std::uint64_t{rank} + 1) << 48;
   own->trial_address = reinterpret_cast<std::uint64_t>(&trial);
   own->trial_value = trial;
   auto infos = introduce(bootstrap, *own, size, deadline_ns);
@@ -188,7 +188,7 @@ Result<CommunicatorParts> join(Bootstrap& bootstrap, std::uint32_t rank, std::ui
   }
   Findings found;
   if (!parts.oversubscribed) found.latency_ns = probe_latency_ns(*parts.transport, parts.layout, parts.rank, parts.size);
-  found.reads_others = parts.transport->segment_bytes() != 0 && ranks_here < size && reads_all(*infos);
+  found.reads_others = config()->kernel_copies && parts.transport->segment_bytes() != 0 && ranks_here < size && reads_all(*infos);
   auto shared = share_findings(bootstrap, found, deadline_ns);
   if (!shared) return shared.error();
   parts.probed_latency_ns = shared->latency_ns;

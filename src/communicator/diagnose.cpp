@@ -80,9 +80,13 @@ Error Communicator::Impl::explain_mismatch(const Channel& channel, const Operati
 
 /// A peer told of a buffer that its process doesn't have, or may no longer be looked into; or this rank's own is no memory.
 Error Communicator::Impl::unreadable(const Channel& channel, const Operation& operation) const {
+  const std::string call = describe(operation.prepared->identity) + " (#" + std::to_string(operation.run.call()) + ")";
+  const std::string where = "rank " + std::to_string(rank());
+  if (operation.run.unwritable())
+    return Error{Errc::invalid_argument, "this rank's output of " + call + " can't be written", operation.run.unreadable(), where};
   return Error{Errc::peer_failed,
-               "the buffer that " + who(channel, operation.run.disagreeing_rank()) + " passed to " + describe(operation.prepared->identity) + " (#" +
-                   std::to_string(operation.run.call()) + ") can't be copied here", operation.run.unreadable(), "rank " + std::to_string(rank())};
+               "the kernel can't read the buffer that " + who(channel, operation.run.disagreeing_rank()) + " passed to " + call +
+                   " (RONDO_KERNEL_COPIES=0 does without)", operation.run.unreadable(), where};
 }
 
 /// A peer that can't finish this call any more: it left, failed or died before its `done` word reached it.
@@ -165,7 +169,7 @@ std::string Communicator::Impl::slowest(const Channel& channel, const Operation&
   const std::uint32_t index = step->source_step & 0xffff;
   std::string waiting = "this rank is at lane " + std::to_string(lane) + ", step " + std::to_string(index) + " of its plan, piece " +
                         std::to_string(operation.run.blocked_piece());
-  if (step->op == ExecOp::wait) waiting += ", waiting for " + who(channel, step->rank);
+  if (step->op == ExecOp::wait || step->op == ExecOp::fetch) waiting += ", waiting for " + who(channel, step->rank);
   return waiting;
 }
 

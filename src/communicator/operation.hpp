@@ -25,12 +25,12 @@ struct Task {
 /// The count in the key of a Call that should have been all_to_all_v(): a Call has no blocks.
 inline constexpr std::uint64_t no_blocks = ~std::uint64_t{0};
 
-/// The part of a call that chooses its plan. Fields that mean nothing to the collective don't count.
 /// Whether the call is in place, of those that all ranks or none must make so: what a rank overwrites others may still read.
 inline bool is_in_place_for_all(const PlanKey& key, const void* input, const void* output) {
   return key.collective == Collective::all_to_all && key.count != 0 && input == output;
 }
 
+/// The part of a call that chooses its plan. Fields that mean nothing to the collective don't count.
 inline PlanKey key_of(const Call& call) {
   const bool reduces = is_reduction(call.collective);
   if (call.collective == Collective::barrier) return PlanKey{};

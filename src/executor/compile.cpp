@@ -58,7 +58,9 @@ class Compiler {
     out_.turns = out_.pieces + largest_skew;
     out_.straight = out_.lanes.size() == 1 && out_.turns == 1 && !out_.by_blocks;
     finish_up();
-    if ((out_.pieces > 1 || (out_.direct && longest_ >= least_kept_bytes)) && !out_.reads_outputs()) set_aside_kept(out_, request_.rank);
+    // What peers read where it lies must not be put off: of direct plans only those that fetch, and so read inputs.
+    const bool long_enough = out_.fetches ? longest_ >= least_kept_bytes : out_.pieces > 1 && !out_.direct;
+    if (long_enough) set_aside_kept(out_, request_.rank);
     if (out_.kept.steps != 0) out_.straight = false;
     return std::move(out_);
   }
@@ -290,8 +292,8 @@ class Compiler {
       }
       one.reduces = step.kind == StepKind::reduce || scaled || (step.finish && request_.op == ReduceOp::avg && header_.ranks > 1);
       one.op = one.reduces ? ExecOp::reduce : fetched ? ExecOp::fetch : ExecOp::copy;
-      if (fetched && (one.reduces || links || inlines))
-        return Error{Errc::unsupported, "the plan combines a peer's buffer where it lies, and the kernel only copies; insert_shadows first"};
+      if (fetched && (one.reduces || links || inlines || step.sources[0].buffer != Buffer::input))
+        return Error{Errc::unsupported, "the plan does more with a peer's buffer than copy its input, and the kernel copies alone; insert_shadows first"};
       if (links) one.op = ExecOp::link_move;
       out_.links |= links;
       if (inlines) one.op = is_plain_publish(step, one) ? ExecOp::inline_publish : ExecOp::inline_gather;

@@ -23,7 +23,7 @@ struct CompileRequest {
   std::uint64_t plan_hash = 0;
   bool message_links = false;  ///< links are served by a message transport and stay links
   bool direct = false;         ///< peers' buffers can be read, as plans of protocol direct do
-  bool fetches = false;        ///< but by the kernel alone (copy_from_process), which copies and combines nothing
+  bool fetches = false;        ///< but by the kernel alone (copy_from_process), and peers' inputs alone
 };
 
 /// Compiles `plan` (neutral or lowered). Linear in the rank's steps. Pure.

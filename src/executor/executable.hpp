@@ -1,7 +1,6 @@
 // What a plan compiles to for one rank, count and type: position-independent plain data (0005-executable.md).
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -110,11 +109,6 @@ struct Executable {
   WireKernel wire_kernel = nullptr;  ///< where slots hold a wire type: all of its copies and reductions. Its calls bind segments
   std::uint32_t wire_shift = 0;      ///< then: so many times shorter is an element in a slot, as a power of two
   std::uint64_t plan_hash = 0;
-
-  /// Whether peers' outputs are read, and so is this rank's by them.
-  bool reads_outputs() const {
-    return std::any_of(steps.begin(), steps.end(), [](const ExecStep& step) { return (step.attaches & rondo::reads_output) != 0; });
-  }
 };
 
 }  // namespace rondo

@@ -14,8 +14,10 @@ void mark_streamed(Executable& executable, std::uint64_t above_bytes) {
     for (std::uint32_t i = 0; i < step.sources; ++i)
       if (const auto& operand = executable.operands[step.first_operand + i]; operand.is_in(base_output)) read.push_back(operand.offset);
   std::sort(read.begin(), read.end());
+  const bool reads_outputs =
+      std::any_of(executable.steps.begin(), executable.steps.end(), [](const ExecStep& step) { return (step.attaches & reads_output) != 0; });
   for (const ExecStep& step : executable.steps)
-    for (std::uint32_t i = 0; i < step.destinations && !(executable.reads_outputs() && step.op == ExecOp::reduce); ++i) {
+    for (std::uint32_t i = 0; i < step.destinations && !(reads_outputs && step.op == ExecOp::reduce); ++i) {
       ExecOperand& operand = executable.operands[step.first_operand + step.sources + i];
       if (operand.kind == ExecOperand::user && !std::binary_search(read.begin(), read.end(), operand.offset)) operand.streamed = true;
     }

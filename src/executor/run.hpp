@@ -61,9 +61,11 @@ class BasicRun {
   bool entered() const { return entered_; }
   /// A rank whose digest differs, after advance() said mismatch.
   std::uint32_t disagreeing_rank() const { return disagreeing_; }
-  /// all_to_all_v: whether its digest is right and its block is as long as this number of bytes, not as long as this rank expects.
   /// Why the kernel could not copy from that rank's buffer, an errno; 0: it has not tried, or it could.
   int unreadable() const { return unreadable_; }
+  /// Whether that is because this rank's own buffer can't be written.
+  bool unwritable() const { return unwritable_; }
+  /// all_to_all_v: whether its digest is right and its block is as long as this number of bytes, not as long as this rank expects.
   bool block_disagrees() const { return block_disagrees_; }
   std::uint64_t sent_bytes() const { return sent_bytes_; }
   /// The call that rank was in, where a message tells of it.
@@ -162,6 +164,7 @@ class BasicRun {
   const BlockTable* blocks_ = nullptr;
   std::uint64_t sent_bytes_ = 0;
   int unreadable_ = 0;
+  bool unwritable_ = false;
   bool block_disagrees_ = false;
   std::uint64_t kept_piece_ = 0;  ///< of the others: the next one of what the rank copies for itself
   std::vector<Cursor> cursors_;   ///< of the others, by lane

@@ -13,8 +13,9 @@ template <bool digests>
 void BasicRun<digests>::tell_buffers() {
   LaneLine& line = context_->lane(context_->rank(), 0);
   if (executable_->fetches) {
-    line.buffers[parity_][0].store(reinterpret_cast<std::uint64_t>(bases_[base_input]), std::memory_order_relaxed);
-    line.buffers[parity_][1].store(reinterpret_cast<std::uint64_t>(bases_[base_output]), std::memory_order_relaxed);
+    const auto word_of = [](const std::byte* buffer) { return buffer == nullptr ? no_buffer : reinterpret_cast<std::uint64_t>(buffer); };
+    line.buffers[parity_][0].store(word_of(bases_[base_input]), std::memory_order_relaxed);
+    line.buffers[parity_][1].store(word_of(bases_[base_output]), std::memory_order_relaxed);
     return;
   }
   line.buffers[parity_][0].store(context_->homes.word_of(context_->rank(), bases_[base_input]), std::memory_order_relaxed);
@@ -32,7 +33,9 @@ Progress BasicRun<digests>::attach(const ExecStep& step) {
     if ((step.attaches & (output ? reads_output : reads_input)) == 0) continue;
     const std::uint64_t word = line.buffers[parity_][output ? 1 : 0].load(std::memory_order_relaxed);  // published by the signal
     const std::uint64_t bytes = output ? executable_->output_bytes : executable_->input_bytes;
-    std::byte* const place = executable_->fetches ? reinterpret_cast<std::byte*>(word) : context_->homes.place_of(step.rank, word, bytes);
+    std::byte* place = nullptr;
+    if (!executable_->fetches) place = context_->homes.place_of(step.rank, word, bytes);
+    else if (word != no_buffer) place = reinterpret_cast<std::byte*>(word);  // in the rank's process, where the kernel checks it
     if (place == nullptr) {
       disagreeing_ = step.rank;
       return Progress::mismatch;

@@ -20,6 +20,9 @@ Progress BasicRun<digests>::fetch(const ExecStep& step, std::uint64_t piece) {
   const int failure = copy_from_process(context_->processes[step.rank], first, from, bytes);
   if (failure != 0) {
     if (failure == ESRCH || !confirmed()) return Progress::blocked;
+    std::byte byte;
+    const auto can_be_read = [&](std::uint64_t at) { return copy_from_process(context_->processes[step.rank], &byte, from + at, 1) == 0; };
+    unwritable_ = failure == EFAULT && can_be_read(0) && can_be_read(bytes - 1);
     unreadable_ = failure;
     disagreeing_ = step.rank;
     return Progress::mismatch;

@@ -20,6 +20,7 @@ inline std::vector<Operand> all_inputs(const PlanHeader& header, std::uint32_t r
 
 inline std::string_view direct_objection(const Request& request) {
   if (!request.symmetric && !request.kernel_copies) return "ranks can't read one another's buffers";
+  if (!request.symmetric && block_bytes(request) == 0) return "there is nothing to copy";
   if (!request.symmetric && is_reduction(request.collective)) return "the kernel copies from peers' buffers, and combines nothing";
   if (is_reduction(request.collective) && request.op == ReduceOp::premul_sum) return "a rank doesn't know the others' factors";
   return {};

@@ -93,7 +93,7 @@ TEST_CASE("a traced call gives right results and leaves an event for every step 
     for (const std::uint32_t ranks : {1u, 2u, 3u}) CHECK(complaints(run_threads(ranks, ordinary)) == "");
   }
   SECTION("as processes") {
-    for (const char* algorithm : {"", "ring", "tree"}) CHECK(complaints(run_processes(3, ordinary, forced(algorithm))) == "");
+    for (const char* algorithm : {"", "ring", "tree", "direct_one_shot"}) CHECK(complaints(run_processes(3, ordinary, forced(algorithm))) == "");
     CHECK(complaints(run_processes(2, symmetric)) == "");
   }
 }

@@ -122,7 +122,7 @@ TEST_CASE("the kernel copies, and combines nothing") {
   request.direct = request.fetches = true;
   const auto executable = compile(*plan_of(request_of(Collective::all_reduce, 2, count * 4), "direct_one_shot"), request);
   REQUIRE(!executable);
-  CHECK(executable.error().detail.find("the kernel only copies") != std::string::npos);
+  CHECK(executable.error().detail.find("the kernel copies alone") != std::string::npos);
 }
 
 TEST_CASE("plans that read buffers before they wait for their rank, or write them, are refused") {

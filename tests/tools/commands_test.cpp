@@ -1,4 +1,6 @@
 // The two programs as their users meet them: what they accept, what they refuse, and in which words.
+#include <unistd.h>
+
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -93,6 +95,7 @@ TEST_CASE("rondo plan refuses a bad RONDO_ variable in one line that names it, i
                      {plan, {"RONDO_ALGORITHM=rnig"}, {"RONDO_ALGORITHM", "rnig", "ring", "two_shot"}},
                      {plan, {"RONDO_STAGING_BYTES=abc"}, {"RONDO_STAGING_BYTES", "abc", "64K"}},
                      {plan, {"RONDO_STAGING_BYTES=1K"}, {"RONDO_STAGING_BYTES", "1K", "64K"}},
+                     {plan, {"RONDO_KERNEL_COPIES=yes"}, {"RONDO_KERNEL_COPIES", "yes", "0, 1"}},
                      {plan, {"RONDO_LOG=loud"}, {"RONDO_LOG", "loud", "debug"}},
                      {plan, {"RONDO_TIMEOUT=-3"}, {"RONDO_TIMEOUT", "-3", "seconds"}},
                  }) == "");
@@ -126,6 +129,24 @@ TEST_CASE("rondo plan heeds RONDO_ALGORITHM and RONDO_STAGING_BYTES as the ranks
   const Words large{"all_reduce", "--ranks", "2", "--bytes", "16M"};
   CHECK(shown(large, {"RONDO_STAGING_BYTES=8M"}) == shown(large, {}));
   CHECK(shown(large, {"RONDO_STAGING_BYTES=64K"}) != shown(large, {}));
+}
+
+TEST_CASE("a rank whose RONDO_KERNEL_COPIES is 0 keeps the kernel from copying for all") {
+  const auto plan = [](const std::string& of_rank_0, const std::string& of_rank_1) {
+    static int job = 0;
+    const std::string rows = write_file("rows.json", "");
+    const std::string port = " MASTER_PORT=" + std::to_string(20'000 + (getpid() * 8 + job++) % 30'000) + " WORLD_SIZE=2 RONDO_ALGORITHM=direct_one_shot ";
+    const std::string bench = bench_program() + " all_gather -b 1M -e 1M --iters 1 ";
+    const auto rank = [&](const char* number, const std::string& may) { return "RANK=" + std::string(number) + " RONDO_KERNEL_COPIES=" + may + port + bench; };
+    const Finished finished = run({"/bin/sh", "-c", rank("1", of_rank_1) + " & " + rank("0", of_rank_0) + " --json " + rows + "; wait"});
+    std::ifstream file(rows);
+    const auto list = nlohmann::json::parse(file, nullptr, false);
+    return list.is_array() && !list.empty() ? list[0].value("plan", "none") : finished.err;
+  };
+  const std::string staged = plan("0", "0");
+  CHECK(staged == "one_shot");
+  CHECK(plan("0", "1") == staged);
+  CHECK(plan("1", "0") == staged);
 }
 
 TEST_CASE("rondo-bench refuses a wrong flag, size, type, operation, file or variable in one line that names it") {
