@@ -46,6 +46,20 @@ Plan plan_with(Collective collective, std::vector<Step> steps) {
 
 }  // namespace
 
+TEST_CASE("of direct plans only those that fetch set something aside: what others read where it lies must be there when they are told") {
+  const auto kept = [](bool fetches, std::uint64_t count) {
+    CompileRequest request;
+    request.count = count;
+    request.layout = layout;
+    request.direct = true;
+    request.fetches = fetches;
+    return compile(*plan_of(request_of(Collective::all_gather, 2, 2 * count * 4), "direct_one_shot"), request).value().kept.steps;
+  };
+  CHECK(kept(true, long_block) == 1);
+  CHECK(kept(false, long_block) == 0);
+  CHECK(kept(true, 16) == 0);
+}
+
 TEST_CASE("a rank's own block is set aside in every collective that has one, where there are several pieces") {
   for (const std::uint32_t rank : {0u, 1u}) {
     CHECK(kept_of(Collective::all_gather, rank) == 1);
