@@ -96,6 +96,8 @@ Topology with_ranks(Topology topology, std::uint32_t n);
 /// topology with this place in `ranks`.
 RankPlace place_of_this_thread(const Topology& topology);
 
+/// The largest cache that `core`, a node of `topology`, has alone, in bytes; 0 when none is known.
+std::uint64_t core_cache_bytes(const Topology& topology, const Node& core);
 /// The largest cache that only one core of rank `rank` has, in bytes; 0 when none is known.
 std::uint64_t private_cache_bytes(const Topology& topology, std::uint32_t rank);
 

@@ -71,6 +71,15 @@ std::optional<std::string> lookup(const Environment& environment, std::string_vi
   return found->second;
 }
 
+/// A variable that is 0 or 1, into `value`, which stays as it is where there is none.
+Result<void> read_switch(const Environment& environment, std::string_view name, bool& value) {
+  const auto text = lookup(environment, name);
+  if (!text) return {};
+  if (*text != "0" && *text != "1") return bad_value(name, *text);
+  value = *text == "1";
+  return {};
+}
+
 /// As the XDG Base Directory Specification has it, relative paths are ignored.
 std::string user_cache_folder(const Environment& environment) {
   if (const auto caches = lookup(environment, "XDG_CACHE_HOME"); caches && caches->starts_with('/')) return *caches + "/rondo";
@@ -118,10 +127,7 @@ Result<Config> parse_config(const Environment& environment) {
     if (!result.timeout) return bad_value("RONDO_TIMEOUT", *text);
   }
   if (const auto text = lookup(environment, "RONDO_ALGORITHM")) result.algorithm = *text;
-  if (const auto text = lookup(environment, "RONDO_STRICT")) {
-    if (*text != "0" && *text != "1") return bad_value("RONDO_STRICT", *text);
-    result.strict = *text == "1";
-  }
+  if (auto read = read_switch(environment, "RONDO_STRICT", result.strict); !read) return read.error();
   if (const auto text = lookup(environment, "RONDO_COALESCE_BYTES")) {
     const auto bytes = parse_size(*text);
     if (!bytes || *bytes > (1u << 30)) return bad_value("RONDO_COALESCE_BYTES", *text);
@@ -137,10 +143,7 @@ Result<Config> parse_config(const Environment& environment) {
     if (!bytes || *bytes < (64u << 10) || *bytes > (64ull << 30)) return bad_value("RONDO_STAGING_BYTES", *text);
     result.staging_bytes = *bytes;
   }
-  if (const auto text = lookup(environment, "RONDO_KERNEL_COPIES")) {
-    if (*text != "0" && *text != "1") return bad_value("RONDO_KERNEL_COPIES", *text);
-    result.kernel_copies = *text == "1";
-  }
+  if (auto read = read_switch(environment, "RONDO_KERNEL_COPIES", result.kernel_copies); !read) return read.error();
   result.cache_folder = user_cache_folder(environment);
   if (const auto text = lookup(environment, "RONDO_CACHE")) {
     if (!text->starts_with('/')) return bad_value("RONDO_CACHE", *text);

@@ -73,7 +73,7 @@ std::unique_ptr<Channel> make_main_channel(const CommunicatorParts& parts) {
     areas[parts.rank] = aligned(local);
   }
   PlanSource source = plan_source(parts, parts.layout, parts.size, parts.rank);
-  source.kernel_copies = !source.one_process && !parts.processes.empty();
+  source.kernel_copies = !parts.processes.empty();
   auto channel = std::make_unique<Channel>(Context(parts.layout, parts.rank, std::move(areas), std::move(members), parts.transport.get()), std::move(source));
   channel->staging_offset = parts.layout.staging(0);
   for (std::uint32_t rank = 0; rank < parts.size && sleepers_are_woken(parts); ++rank)

@@ -40,7 +40,8 @@ Finding judge_trial(const Trial& trial) {
 Finding judge_kernel_copies(const Trial& trial) {
   if (trial.kernel_copies) return {"kernel copies", Verdict::ok, "the kernel copies between the ordinary memory of processes (process_vm_readv)", ""};
   return {"kernel copies", Verdict::note,
-          "the kernel doesn't let processes read one another's memory: what large all_gathers, broadcasts and the like move is copied twice",
+          "the kernel doesn't let processes read one another's memory, or RONDO_KERNEL_COPIES is 0: what large all_gathers, broadcasts and the like move is "
+          "copied twice",
           "sysctl -w kernel.yama.ptrace_scope=0  # where that is 1 or more; in a container: docker run --cap-add SYS_PTRACE"};
 }
 

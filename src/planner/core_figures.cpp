@@ -95,11 +95,8 @@ constexpr Kind kinds[] = {{"AMD", "processors of AMD", &amd},
 /// The largest cache of the first core alone; where there is none to be seen, more than any.
 std::uint64_t own_cache_bytes(const Topology& topology) {
   const auto core = std::find_if(topology.nodes.begin(), topology.nodes.end(), [](const Node& node) { return node.kind == NodeKind::core; });
-  std::uint64_t largest = 0;
-  for (const Node& node : topology.nodes)
-    if (core != topology.nodes.end() && node.kind == NodeKind::cache && node.host == core->host && node.cpus == core->cpus)
-      largest = std::max(largest, node.bytes);
-  return largest != 0 ? largest : ~std::uint64_t{0} - 1;
+  const std::uint64_t own = core == topology.nodes.end() ? 0 : core_cache_bytes(topology, *core);
+  return own != 0 ? own : ~std::uint64_t{0} - 1;
 }
 
 }  // namespace

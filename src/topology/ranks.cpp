@@ -47,6 +47,13 @@ std::int32_t deepest_node(const Topology& topology, std::uint32_t host, const st
   return deepest;
 }
 
+std::uint64_t core_cache_bytes(const Topology& topology, const Node& core) {
+  std::uint64_t largest = 0;
+  for (const Node& node : topology.nodes)
+    if (node.kind == NodeKind::cache && node.host == core.host && node.cpus == core.cpus) largest = std::max(largest, node.bytes);
+  return largest;
+}
+
 std::uint64_t private_cache_bytes(const Topology& topology, std::uint32_t rank) {
   if (rank >= topology.ranks.size() || topology.ranks[rank].cpus.empty()) return 0;
   const RankPlace& place = topology.ranks[rank];
@@ -54,10 +61,7 @@ std::uint64_t private_cache_bytes(const Topology& topology, std::uint32_t rank) 
     return node.host == place.host && std::binary_search(node.cpus.begin(), node.cpus.end(), place.cpus[0]);
   };
   const auto core = std::find_if(topology.nodes.begin(), topology.nodes.end(), [&](const Node& node) { return node.kind == NodeKind::core && holds(node); });
-  std::uint64_t largest = 0;
-  for (const Node& node : topology.nodes)
-    if (core != topology.nodes.end() && node.kind == NodeKind::cache && holds(node) && node.cpus == core->cpus) largest = std::max(largest, node.bytes);
-  return largest;
+  return core == topology.nodes.end() ? 0 : core_cache_bytes(topology, *core);
 }
 
 RankPlace place_of_this_thread(const Topology& topology) {

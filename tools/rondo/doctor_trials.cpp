@@ -94,9 +94,9 @@ Answer run_process(const std::string& transport, std::uint32_t rank, const std::
   if (!communicator) return complain(answer, to_string(communicator.error())), answer;
   work(*communicator, answer);
   // The plan that this makes possible is considered wherever ranks can read one another's buffers.
-  const std::vector<float> input(large_count);
-  std::vector<float> output(2 * large_count);
-  const auto plan = communicator->plan_for(Call{Collective::all_gather, input.data(), output.data(), large_count});
+  const float input = 0;
+  float output[2];
+  const auto plan = communicator->plan_for(Call{Collective::all_gather, &input, output, 1});
   if (plan)
     for (const Candidate& candidate : plan->considered) answer.kernel_copies |= candidate.algorithm == "direct_one_shot" && candidate.predicted_ns > 0;
   return answer;
