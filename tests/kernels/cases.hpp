@@ -3,6 +3,7 @@
 
 #include <hwy/highway.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -128,9 +129,9 @@ class Guarded {
   }
   Element* data() { return reinterpret_cast<Element*>(bytes_.data() + begin_); }
   bool guards_untouched() const {
-    for (std::size_t i = 0; i < bytes_.size(); ++i)
-      if ((i < begin_ || i >= begin_ + size_) && bytes_[i] != guard) return false;
-    return true;
+    const auto is_guard = [](unsigned char byte) { return byte == guard; };
+    const auto elements = bytes_.begin() + static_cast<std::ptrdiff_t>(begin_);
+    return std::all_of(bytes_.begin(), elements, is_guard) && std::all_of(elements + static_cast<std::ptrdiff_t>(size_), bytes_.end(), is_guard);
   }
 
  private:
@@ -174,9 +175,11 @@ const char* run_case(const KernelTable& table, ReduceOp op, DataType type, const
   call.divisor = extras.divisor;
   table.get(op, type)(call);
 
-  for (void* destination : destinations)
+  for (void* destination : destinations) {
+    if (count == 0 || std::memcmp(destination, right.data(), count * sizeof(Element)) == 0) continue;
     for (std::size_t i = 0; i < count; ++i)
       if (!agree<Type>(op, static_cast<const Element*>(destination)[i], right[i])) return "a wrong element";
+  }
   for (std::size_t s = 0; s < rows.size(); ++s)
     if (!(placement.in_place && s < destinations.size()) && count != 0 &&
         std::memcmp(inputs[s].data(), rows[s].data(), count * sizeof(Element)) != 0)
