@@ -74,7 +74,7 @@ struct StoreTraits {
   bool claims_pay = false;                 ///< likewise: a reduction stores faster to lines that it has asked for (KernelCall::claimed)
   bool memory_beats_shared_cache = false;  ///< what outgrows a core's own caches is better written past the shared one too
   bool vectors_beat_shifted_copies = false;  ///< where source and destination lie differently in their lines: memcpy moves strings, at half the speed
-  bool vectors_beat_strings = false;       ///< out of lines that another core has written, to where this core's caches hold: memcpy moves strings, more slowly
+  bool pulls_beat_copies = false;          ///< out of lines that another core has written: cpu_pull beats memcpy, which moves strings
   std::uint64_t lines_beat_copies_up_to = 0;  ///< bytes for another core: stores of whole lines in rising order beat memcpy
 };
 /// Those of this processor. Thread-safe.
@@ -83,11 +83,12 @@ StoreTraits cpu_stores();
 /// Copies `bytes`; with `streamed` the destination is written past the caches where that pays. Regions don't overlap.
 void cpu_copy(void* destination, const void* source, std::uint64_t bytes, bool streamed);
 
-/// Copies `bytes` by vectors, whatever memcpy would use. Regions don't overlap.
-void cpu_copy_by_vectors(void* destination, const void* source, std::uint64_t bytes);
-
 /// Copies `bytes` to where another core reads them next. Regions don't overlap.
 void cpu_publish(void* destination, const void* source, std::uint64_t bytes);
+
+/// Copies `bytes` that another core has just written, line by line, asking ahead for the lines of both sides; a few of those behind the source
+/// are asked for, too. Regions don't overlap.
+void cpu_pull(void* destination, const void* source, std::uint64_t bytes);
 
 /// @}
 }  // namespace rondo

@@ -55,21 +55,38 @@ void copy_by_vectors(std::uint8_t* to, const std::uint8_t* from, std::size_t byt
   if (index < bytes) move_four(to + bytes - step, from + bytes - step, store);
 }
 
-/// At least one line. Whole vectors: a store for each line keeps more lines under way
-/// than memcpy's order does.
-void copy_by_lines(std::uint8_t* to, const std::uint8_t* from, std::size_t bytes) {
+/// At least one line. Whole lines of the destination: a store for each keeps more of them under way than memcpy's order does. With
+/// `pulled` the source's lines are asked for ahead, too, and so are those behind it, where the next piece lies.
+template <bool pulled>
+HWY_INLINE void copy_lines(std::uint8_t* to, const std::uint8_t* from, std::size_t bytes) {
   const hn::CappedTag<std::uint8_t, cache_line> tag;
   const std::size_t lanes = hn::Lanes(tag);
   const auto copy_line = [&](std::size_t index) HWY_ATTR {
     for (std::size_t at = index; at < index + cache_line; at += lanes) hn::StoreU(hn::LoadU(tag, from + at), tag, to + at);
   };
-  std::size_t index = 0;
-  for (; index + cache_line + claimed_ahead_bytes <= bytes; index += cache_line) {
-    claim_line(to + index + claimed_ahead_bytes);
+  const auto ask = [&](std::size_t index) HWY_ATTR {
+    if constexpr (pulled) __builtin_prefetch(from + index + asked_ahead_bytes);
+  };
+  copy_line(0);
+  std::size_t index = cache_line - reinterpret_cast<std::uintptr_t>(to) % cache_line;
+  for (; index + cache_line + asked_ahead_bytes <= bytes; index += cache_line) {
+    ask(index);
+    claim_line(to + index + asked_ahead_bytes);
     copy_line(index);
   }
-  for (; index + cache_line <= bytes; index += cache_line) copy_line(index);
+  for (; index + cache_line <= bytes; index += cache_line) {
+    ask(index);
+    copy_line(index);
+  }
   if (index < bytes) copy_line(bytes - cache_line);
+}
+
+void copy_by_lines(std::uint8_t* to, const std::uint8_t* from, std::size_t bytes) {
+  copy_lines<false>(to, from, bytes);
+}
+
+void pull_by_lines(std::uint8_t* to, const std::uint8_t* from, std::size_t bytes) {
+  copy_lines<true>(to, from, bytes);
 }
 
 const char* this_target() {
@@ -86,6 +103,7 @@ namespace kernels {
 HWY_EXPORT(copy_streamed);
 HWY_EXPORT(copy_by_vectors);
 HWY_EXPORT(copy_by_lines);
+HWY_EXPORT(pull_by_lines);
 HWY_EXPORT(this_target);
 
 const char* chosen_target() {
@@ -103,6 +121,10 @@ static void dispatch_by_vectors(void* to, const void* from, std::uint64_t bytes)
 
 static void dispatch_by_lines(void* to, const void* from, std::uint64_t bytes) {
   HWY_DYNAMIC_DISPATCH(copy_by_lines)(static_cast<std::uint8_t*>(to), static_cast<const std::uint8_t*>(from), bytes);
+}
+
+static void dispatch_pull(void* to, const void* from, std::uint64_t bytes) {
+  HWY_DYNAMIC_DISPATCH(pull_by_lines)(static_cast<std::uint8_t*>(to), static_cast<const std::uint8_t*>(from), bytes);
 }
 
 /// Fewer bytes than this are copied plainly whatever the caller says: the fence costs more than it saves.
@@ -130,11 +152,6 @@ void cpu_copy(void* destination, const void* source, std::uint64_t bytes, bool s
   else if (bytes != 0) std::memcpy(destination, source, bytes);
 }
 
-void cpu_copy_by_vectors(void* destination, const void* source, std::uint64_t bytes) {
-  if (bytes >= kernels::least_vectors_bytes) kernels::dispatch_by_vectors(destination, source, bytes);
-  else if (bytes != 0) std::memcpy(destination, source, bytes);
-}
-
 void cpu_publish(void* destination, const void* source, std::uint64_t bytes) {
   static const std::uint64_t most_by_lines = cpu_stores().lines_beat_copies_up_to;
   if (bytes >= cache_line && bytes <= most_by_lines)
@@ -142,6 +159,11 @@ void cpu_publish(void* destination, const void* source, std::uint64_t bytes) {
   else if (bytes != 0)
     std::memcpy(destination, source, bytes);
   if (bytes <= kernels::most_demoted_bytes) demote_lines(destination, bytes);
+}
+
+void cpu_pull(void* destination, const void* source, std::uint64_t bytes) {
+  if (bytes >= kernels::least_vectors_bytes) kernels::dispatch_pull(destination, source, bytes);
+  else if (bytes != 0) std::memcpy(destination, source, bytes);
 }
 
 }  // namespace rondo

@@ -318,13 +318,13 @@ class HintedDestinations : private AnyDestinations<Element> {
 
   template <std::size_t U, class Pack>
   HWY_INLINE void stream(const Block<Pack, U>& block, std::size_t index, std::size_t stride) const {
-    const bool ahead = index + U * stride + claimed_ahead_bytes / sizeof(Element) <= count_;
+    const bool ahead = index + U * stride + asked_ahead_bytes / sizeof(Element) <= count_;
     for (std::uint32_t d = 0; d < this->destinations(); ++d) {
       const std::uint64_t bit = d < 64 ? std::uint64_t{1} << d : 0;
       Element* const to = this->destination(d) + index;
       if ((claimed_ & bit) != 0 && ahead)
         for (std::size_t at = 0; at < U * stride * sizeof(Element); at += cache_line)
-          claim_line(reinterpret_cast<const std::uint8_t*>(to) + claimed_ahead_bytes + at);
+          claim_line(reinterpret_cast<const std::uint8_t*>(to) + asked_ahead_bytes + at);
       if ((streamed_ & bit) == 0) this->template put<U>(block, d, index, stride);
       else
         for (std::size_t u = 0; u < U; ++u) Pack::stream(block.packs[u], to + u * stride);

@@ -18,7 +18,7 @@ StoreTraits cpu_stores() {
   // Where short string moves are fast (FSRM), so are long ones.
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
   const bool fast_strings = __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 && (edx & 1u << 4) != 0;
-  traits.vectors_beat_strings = intel && !fast_strings;
+  traits.pulls_beat_copies = intel && !fast_strings;
   if (intel) traits.lines_beat_copies_up_to = fast_strings ? 16u << 10 : std::numeric_limits<std::uint64_t>::max();
 #endif
   return traits;

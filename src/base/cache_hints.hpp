@@ -17,8 +17,8 @@ inline void demote_lines([[maybe_unused]] const void* first, [[maybe_unused]] st
 #endif
 }
 
-/// How far ahead of stores claim_line() is worth calling; 0003-cost-model.md has the measurements.
-inline constexpr std::size_t claimed_ahead_bytes = 512;
+/// How far ahead lines are worth asking for; 0003-cost-model.md has the measurements.
+inline constexpr std::size_t asked_ahead_bytes = 512;
 
 /// A line that this core is about to overwrite, and that another core has read: asks for it before the store needs it.
 inline void claim_line([[maybe_unused]] const void* line) {

@@ -101,7 +101,7 @@ class Side {
   }
   /// As the executor copies out of slots.
   void copy_out(std::byte* to, const std::byte* slot) const {
-    if (by_vectors_) cpu_copy_by_vectors(to, slot, piece_);
+    if (pulls_) cpu_pull(to, slot, piece_);
     else cpu_copy(to, slot, piece_, false);
   }
   void meet() {
@@ -119,7 +119,7 @@ class Side {
   std::uint64_t piece_;
   std::uint64_t met_ = 0;
   const std::int64_t process_ = getpid();
-  const bool by_vectors_ = cpu_stores().vectors_beat_strings;
+  const bool pulls_ = cpu_stores().pulls_beat_copies;
 };
 
 Result<double> flag_ns(std::uint32_t a, std::uint32_t b) {

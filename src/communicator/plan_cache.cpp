@@ -79,7 +79,7 @@ Result<const PreparedPlan*> PlanCache::find(const PlanKey& key) {
   request.copies_beat_stores = source_.stores.copies_beat_stores;
   request.claims_pay = source_.stores.claims_pay;
   request.ring_bytes = source_.cost.ring_bytes;
-  if (source_.stores.vectors_beat_strings) request.vectors_up_to_bytes = source_.cost.own_cache_bytes / 2;
+  request.pulls_beat_copies = source_.stores.pulls_beat_copies;
   request.plan_hash = imported != imported_.end() ? imported->second.hash : header_hash(planned->header);
   request.message_links = source_.message_links;
   request.fetches = !key.symmetric && imported == imported_.end() && planned->header.protocol == Protocol::direct;

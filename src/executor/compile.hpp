@@ -18,7 +18,7 @@ struct CompileRequest {
   std::uint64_t stream_above_bytes = ~std::uint64_t{0};  ///< outputs larger than this are written past the caches
   bool copies_beat_stores = false;                       ///< StoreTraits of the processor that will run it
   bool claims_pay = false;                               ///< likewise
-  std::uint64_t vectors_up_to_bytes = 0;                 ///< calls whose buffers have so many together are copied out of slots by vectors
+  bool pulls_beat_copies = false;                        ///< likewise
   std::uint64_t ring_bytes = 0;  ///< slots of a call parity are taken in turn: of as many bytes, where there are so many. Equal on all ranks
   std::uint64_t plan_hash = 0;
   bool message_links = false;  ///< links are served by a message transport and stay links

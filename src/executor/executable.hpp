@@ -30,7 +30,7 @@ struct ExecOperand {
   Kind kind = user;
   bool contribution = false;  ///< premul_sum scales it
   bool streamed = false;      ///< a destination nobody reads soon
-  bool by_vectors = false;    ///< a destination that is copied to out of a slot: not by memcpy
+  bool pulled = false;        ///< a destination that is copied to out of a slot, by cpu_pull
   bool claimed = false;       ///< a destination of a reduction that peers have read: its lines are asked for ahead
 
   /// Whether it is a part of this rank's input, or of its output (`base_input`, `base_output`).

@@ -31,10 +31,10 @@ void mark_claimed(Executable& executable) {
 }
 
 /// What is copied out of slots.
-void mark_by_vectors(Executable& executable) {
+void mark_pulled(Executable& executable) {
   for (const ExecStep& step : executable.steps)
     if (step.op == ExecOp::copy && executable.operands[step.first_operand].kind == ExecOperand::slot)
-      for (std::uint32_t i = 1; i <= step.destinations; ++i) executable.operands[step.first_operand + i].by_vectors = true;
+      for (std::uint32_t i = 1; i <= step.destinations; ++i) executable.operands[step.first_operand + i].pulled = true;
 }
 
 }  // namespace
@@ -42,7 +42,7 @@ void mark_by_vectors(Executable& executable) {
 void mark_stores(Executable& executable, const CompileRequest& request) {
   mark_streamed(executable, request.stream_above_bytes);
   if (request.claims_pay) mark_claimed(executable);
-  if (executable.input_bytes + executable.output_bytes <= request.vectors_up_to_bytes) mark_by_vectors(executable);
+  if (request.pulls_beat_copies) mark_pulled(executable);
 }
 
 }  // namespace rondo

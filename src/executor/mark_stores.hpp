@@ -5,7 +5,7 @@
 
 namespace rondo {
 
-/// Marks destinations that are streamed, claimed, or copied to by vectors, as `request` says of the processor. The last thing done to `executable`
+/// Marks destinations that are streamed, claimed or pulled, as `request` says of the processor. The last thing done to `executable`
 /// but for setting aside what is kept.
 void mark_stores(Executable& executable, const CompileRequest& request);
 

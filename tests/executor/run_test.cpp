@@ -20,7 +20,7 @@ constexpr std::byte guard{0xa5};
 struct Variant {
   bool copies_beat_stores = false;
   bool claims_pay = false;
-  std::uint64_t vectors_up_to_bytes = 0;
+  bool pulls_beat_copies = false;
   std::uint64_t stream_above_bytes = ~std::uint64_t{0};
   std::uint64_t ring_bytes = layout.half_bytes;
 };
@@ -58,7 +58,7 @@ class Ranks {
       request.layout = layout;
       request.copies_beat_stores = variant.copies_beat_stores;
       request.claims_pay = variant.claims_pay;
-      request.vectors_up_to_bytes = variant.vectors_up_to_bytes;
+      request.pulls_beat_copies = variant.pulls_beat_copies;
       request.stream_above_bytes = variant.stream_above_bytes;
       request.ring_bytes = variant.ring_bytes;
       auto executable = compile(lower(*plan), request);
@@ -113,18 +113,18 @@ TEST_CASE("a reduction to several destinations gives one sum however the process
           for (const std::uint64_t count : {1u, 17u, 5000u, 70'003u}) {
             INFO(ranks << " ranks, " << count << " elements, copies " << copies << ", claims " << claims
                        << ", streamed " << (stream_above == 0) << ", in place " << in_place);
-            CHECK(group.all_reduce("two_shot", count, in_place, Variant{copies, claims, claims ? ~std::uint64_t{0} : 0, stream_above}, count) == "");
+            CHECK(group.all_reduce("two_shot", count, in_place, Variant{copies, claims, claims, stream_above}, count) == "");
           }
         }
 }
 
-TEST_CASE("how destinations are written is marked where it pays: slots of reductions are claimed, small outputs come out of slots by vectors") {
-  const auto compiled = [](const char* algorithm, std::uint64_t count, bool claims_pay, std::uint64_t vectors_up_to_bytes) {
+TEST_CASE("how destinations are written is marked where it pays: slots of reductions are claimed, outputs are pulled out of slots") {
+  const auto compiled = [](const char* algorithm, std::uint64_t count, bool claims_pay, bool pulls_beat_copies) {
     CompileRequest request;
     request.count = count;
     request.layout = layout;
     request.claims_pay = claims_pay;
-    request.vectors_up_to_bytes = vectors_up_to_bytes;
+    request.pulls_beat_copies = pulls_beat_copies;
     return compile(*plan_of(request_of(Collective::all_reduce, 2, count * 4), algorithm), request).value();
   };
   const auto marked = [](const Executable& executable, bool ExecOperand::* mark, ExecOperand::Kind kind) {
@@ -136,11 +136,11 @@ TEST_CASE("how destinations are written is marked where it pays: slots of reduct
     return count;
   };
   constexpr std::uint64_t count = 10'000;
-  CHECK(marked(compiled("two_shot", count, true, 0), &ExecOperand::claimed, ExecOperand::slot) == 1);
-  CHECK(marked(compiled("two_shot", count, false, 0), &ExecOperand::claimed, ExecOperand::slot) == 0);
-  CHECK(marked(compiled("one_shot", count, true, 0), &ExecOperand::claimed, ExecOperand::slot) == 0);  // its reductions end in the output
-  CHECK(marked(compiled("two_shot", count, false, 2 * count * 4), &ExecOperand::by_vectors, ExecOperand::user) == 1);
-  CHECK(marked(compiled("two_shot", count, false, 2 * count * 4 - 1), &ExecOperand::by_vectors, ExecOperand::user) == 0);
+  CHECK(marked(compiled("two_shot", count, true, false), &ExecOperand::claimed, ExecOperand::slot) == 1);
+  CHECK(marked(compiled("two_shot", count, false, false), &ExecOperand::claimed, ExecOperand::slot) == 0);
+  CHECK(marked(compiled("one_shot", count, true, false), &ExecOperand::claimed, ExecOperand::slot) == 0);  // its reductions end in the output
+  CHECK(marked(compiled("two_shot", count, false, true), &ExecOperand::pulled, ExecOperand::user) == 1);
+  CHECK(marked(compiled("two_shot", count, false, false), &ExecOperand::pulled, ExecOperand::user) == 0);
 }
 
 TEST_CASE("blocks with less than a cache line for each chunk are summed right by every algorithm") {

@@ -26,7 +26,7 @@ TEST_CASE("a copy brings every byte and no more, streamed or not, wherever the b
     check_copy([&](void* to, const void* from, std::size_t bytes) { rondo::cpu_copy(to, from, bytes, streamed); });
 }
 
-TEST_CASE("so does a copy for another core, and one by vectors") {
+TEST_CASE("so does a copy for another core, and one of what another core has written") {
   check_copy(rondo::cpu_publish);
-  check_copy(rondo::cpu_copy_by_vectors);
+  check_copy(rondo::cpu_pull);
 }
