@@ -86,9 +86,9 @@ void cpu_copy(void* destination, const void* source, std::uint64_t bytes, bool s
 /// Copies `bytes` to where another core reads them next. Regions don't overlap.
 void cpu_publish(void* destination, const void* source, std::uint64_t bytes);
 
-/// Copies `bytes` that another core has just written, line by line, asking ahead for the lines of both sides; a few of those behind the source
-/// are asked for, too. Regions don't overlap.
-void cpu_pull(void* destination, const void* source, std::uint64_t bytes);
+/// Copies `bytes` that another core has just written, line by line, asking ahead for the lines of both sides; with `more`, which lies behind
+/// the source, for its first ones, too. Regions don't overlap.
+void cpu_pull(void* destination, const void* source, std::uint64_t bytes, bool more);
 
 /// @}
 }  // namespace rondo

@@ -56,37 +56,34 @@ void copy_by_vectors(std::uint8_t* to, const std::uint8_t* from, std::size_t byt
 }
 
 /// At least one line. Whole lines of the destination: a store for each keeps more of them under way than memcpy's order does. With
-/// `pulled` the source's lines are asked for ahead, too, and so are those behind it, where the next piece lies.
+/// `pulled` the first so many bytes from `from` on are asked for ahead, too.
 template <bool pulled>
-HWY_INLINE void copy_lines(std::uint8_t* to, const std::uint8_t* from, std::size_t bytes) {
+HWY_INLINE void copy_lines(std::uint8_t* to, const std::uint8_t* from, std::size_t bytes, [[maybe_unused]] std::size_t asked_bytes) {
   const hn::CappedTag<std::uint8_t, cache_line> tag;
   const std::size_t lanes = hn::Lanes(tag);
   const auto copy_line = [&](std::size_t index) HWY_ATTR {
     for (std::size_t at = index; at < index + cache_line; at += lanes) hn::StoreU(hn::LoadU(tag, from + at), tag, to + at);
   };
-  const auto ask = [&](std::size_t index) HWY_ATTR {
-    if constexpr (pulled) __builtin_prefetch(from + index + asked_ahead_bytes);
-  };
   copy_line(0);
   std::size_t index = cache_line - reinterpret_cast<std::uintptr_t>(to) % cache_line;
   for (; index + cache_line + asked_ahead_bytes <= bytes; index += cache_line) {
-    ask(index);
+    if constexpr (pulled) __builtin_prefetch(from + index + asked_ahead_bytes);
     claim_line(to + index + asked_ahead_bytes);
     copy_line(index);
   }
   for (; index + cache_line <= bytes; index += cache_line) {
-    ask(index);
+    if (pulled && index + asked_ahead_bytes < asked_bytes) __builtin_prefetch(from + index + asked_ahead_bytes);
     copy_line(index);
   }
   if (index < bytes) copy_line(bytes - cache_line);
 }
 
 void copy_by_lines(std::uint8_t* to, const std::uint8_t* from, std::size_t bytes) {
-  copy_lines<false>(to, from, bytes);
+  copy_lines<false>(to, from, bytes, 0);
 }
 
-void pull_by_lines(std::uint8_t* to, const std::uint8_t* from, std::size_t bytes) {
-  copy_lines<true>(to, from, bytes);
+void pull_by_lines(std::uint8_t* to, const std::uint8_t* from, std::size_t bytes, std::size_t asked_bytes) {
+  copy_lines<true>(to, from, bytes, asked_bytes);
 }
 
 const char* this_target() {
@@ -123,8 +120,8 @@ static void dispatch_by_lines(void* to, const void* from, std::uint64_t bytes) {
   HWY_DYNAMIC_DISPATCH(copy_by_lines)(static_cast<std::uint8_t*>(to), static_cast<const std::uint8_t*>(from), bytes);
 }
 
-static void dispatch_pull(void* to, const void* from, std::uint64_t bytes) {
-  HWY_DYNAMIC_DISPATCH(pull_by_lines)(static_cast<std::uint8_t*>(to), static_cast<const std::uint8_t*>(from), bytes);
+static void dispatch_pull(void* to, const void* from, std::uint64_t bytes, std::uint64_t asked_bytes) {
+  HWY_DYNAMIC_DISPATCH(pull_by_lines)(static_cast<std::uint8_t*>(to), static_cast<const std::uint8_t*>(from), bytes, asked_bytes);
 }
 
 /// Fewer bytes than this are copied plainly whatever the caller says: the fence costs more than it saves.
@@ -161,8 +158,8 @@ void cpu_publish(void* destination, const void* source, std::uint64_t bytes) {
   if (bytes <= kernels::most_demoted_bytes) demote_lines(destination, bytes);
 }
 
-void cpu_pull(void* destination, const void* source, std::uint64_t bytes) {
-  if (bytes >= kernels::least_vectors_bytes) kernels::dispatch_pull(destination, source, bytes);
+void cpu_pull(void* destination, const void* source, std::uint64_t bytes, bool more) {
+  if (bytes >= kernels::least_vectors_bytes) kernels::dispatch_pull(destination, source, bytes, more ? bytes + asked_ahead_bytes : bytes);
   else if (bytes != 0) std::memcpy(destination, source, bytes);
 }
 

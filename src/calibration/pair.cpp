@@ -101,7 +101,7 @@ class Side {
   }
   /// As the executor copies out of slots.
   void copy_out(std::byte* to, const std::byte* slot) const {
-    if (pulls_) cpu_pull(to, slot, piece_);
+    if (pulls_) cpu_pull(to, slot, piece_, true);
     else cpu_copy(to, slot, piece_, false);
   }
   void meet() {

@@ -253,7 +253,7 @@ void BasicRun<digests>::move(const ExecStep& step, std::uint64_t piece) {
       if (std::byte* destination = address(operands[i], piece); destination != source) {
         if (bytes <= small_copy_limit) small_copy(destination, source, bytes);
         else if (operands[i].kind == ExecOperand::slot) cpu_publish(destination, source, bytes);
-        else if (operands[i].pulled) cpu_pull(destination, source, bytes);
+        else if (operands[i].pulled) cpu_pull(destination, source, bytes, begin + bytes < step.chunk_bytes);
         else cpu_copy(destination, source, bytes, streams_ && operands[i].streamed);
       }
     return;
