@@ -5,8 +5,8 @@
 namespace rondo {
 namespace {
 
-/// Outputs that no step reads again are written past the caches when the message is large. Where outputs of peers are read, so are this
-/// rank's, and what it combines is what they read.
+/// Outputs that no step reads again are written past the caches when the message is large; what is pulled (below) is not. Where outputs of
+/// peers are read, so are this rank's, and what it combines is what they read.
 void mark_streamed(Executable& executable, std::uint64_t above_bytes) {
   if (executable.output_bytes <= above_bytes) return;
   std::vector<std::uint64_t> read;

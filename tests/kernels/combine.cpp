@@ -17,10 +17,10 @@ constexpr std::size_t long_count = 4096 / sizeof(typename Type::Element) + 65;
 template <class Type>
 constexpr std::size_t element_counts[] = {0, 1, 2, 3, 7, 15, 16, 17, 31, 63, 64, 65, 127, 129, 255, 257, long_count<Type>};
 
-/// Streamed and claimed destinations have one way to combine sources, but one for each depth of its tree.
+/// Streamed and claimed destinations have one way to combine sources, but one for each depth of its tree. Short calls claim, and don't stream.
 template <class Type>
 bool hints_matter(std::size_t n, std::size_t count) {
-  return count == long_count<Type> && (n <= 3 || n == 8 || n == 17);
+  return (count == long_count<Type> && (n <= 3 || n == 8 || n == 17)) || (count == 257 && n <= 2);
 }
 
 /// All placements that differ in the code they reach.
