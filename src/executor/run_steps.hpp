@@ -249,12 +249,12 @@ void BasicRun<digests>::move(const ExecStep& step, std::uint64_t piece) {
   const std::uint32_t total = step.sources + step.destinations;
   if (step.op == ExecOp::copy) {
     const std::byte* source = address(operands[0], piece);
-    const bool more = begin + bytes < step.chunk_bytes && address(operands[0], piece + 1) == source + bytes;
     for (std::uint32_t i = 1; i < total; ++i)
       if (std::byte* destination = address(operands[i], piece); destination != source) {
         if (bytes <= small_copy_limit) small_copy(destination, source, bytes);
         else if (operands[i].kind == ExecOperand::slot) cpu_publish(destination, source, bytes);
-        else if (operands[i].pulled) cpu_pull(destination, source, bytes, more);
+        else if (operands[i].pulled)
+          cpu_pull(destination, source, bytes, begin + bytes < step.chunk_bytes && address(operands[0], piece + 1) == source + bytes);
         else cpu_copy(destination, source, bytes, streams_ && operands[i].streamed);
       }
     return;
