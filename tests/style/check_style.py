@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds the style that a reader relies on: who includes whom, sizes, the one getenv, written-out memory orders.
+"""Holds the style that a reader relies on: who includes whom, sizes, the one getenv, written-out memory orders, one type for each name.
 
 check_style.py [ROOT]: prints FILE:LINE: RULE: what is wrong, one a line; exit 1 when there is any, 2 when ROOT is no tree.
 Exceptions stand in tests/style/allow.txt, each with its reason; one that nothing needs any more is itself reported.
@@ -11,7 +11,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from cpp_text import blank_out, functions, line_of
+from cpp_text import blank_out, functions, line_of, types
 
 FOLDERS = ("include", "src", "kernels", "transports", "tools", "benchmarks", "examples", "tests")
 CPP = (".cpp", ".hpp", ".h", ".c")
@@ -38,6 +38,7 @@ DIRECTIONS = {
     "tests": None,
 }
 PUBLIC_HEADERS_ALONE = {"tools": (), "benchmarks": ("tools",), "examples": ()}  # programs, and whose parts they may use
+LIBRARY = ("include", "src", "kernels", "transports")
 GETENV_HOME = "src/base/config.cpp"
 
 
@@ -196,6 +197,18 @@ CHECKS = (check_includes, check_file_size, check_function_size, check_environmen
           check_memory_orders, check_lines, check_name)
 
 
+def check_one_definition(all_sources):
+    """Two types of one name in the library are undefined behaviour that no compiler reports."""
+    first = {}
+    for source in all_sources:
+        if not source.is_cpp or folder_of(source.path).split("/")[0] not in LIBRARY:
+            continue
+        for name, line in types(source.code):
+            if name in first:
+                yield source.fault(line, "one-definition", f"{name} is defined in {first[name]}, too")
+            first.setdefault(name, source.path)
+
+
 def read_allowed(root):
     """{(rule, place): line number}, and the faults of the list itself. A line: RULE PLACE REASON; PLACE is FILE or FILE:FUNCTION."""
     path = "tests/style/allow.txt"
@@ -223,15 +236,13 @@ def check_tree(root):
     root = Path(root).resolve()
     allowed, faults = read_allowed(root)
     used = set()
-    for source in sources(root):
-        for check in CHECKS:
-            if check is check_includes and not source.is_cpp:
-                continue
-            for fault in check(source):
-                if fault.key() in allowed:
-                    used.add(fault.key())
-                else:
-                    faults.append(fault)
+    all_sources = list(sources(root))
+    found = [fault for source in all_sources for check in CHECKS if source.is_cpp or check is not check_includes for fault in check(source)]
+    for fault in found + list(check_one_definition(all_sources)):
+        if fault.key() in allowed:
+            used.add(fault.key())
+        else:
+            faults.append(fault)
     for key, number in allowed.items():
         if key not in used:
             faults.append(Fault("tests/style/allow.txt", number, "allow-list", f"{key[0]} {key[1]} is no longer needed"))

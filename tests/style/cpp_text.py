@@ -77,3 +77,22 @@ def functions(code, text):
         elif mark == ";":
             begin = at + 1
     return result
+
+
+_TYPES = re.compile(r"\bnamespace\s*(?P<space>[\w:]*)\s*\{"
+                    r"|\b(?:struct|class|union|enum(?:\s+class)?)\s+(?:\w+\([^)]*\)\s*|\[\[[^]]*\]\]\s*)*(?P<type>\w+)\s*(?:final\s*)?(?::[^:{};][^{};]*)?\{"
+                    r"|[{}]")
+
+
+def types(code):
+    """[(qualified name, line)] of the types that are defined in named namespaces, outside functions and other types."""
+    code = without_directives(code)
+    result, stack = [], []  # of each open brace: the namespace's name, or None
+    for found in _TYPES.finditer(code):
+        if found.group(0) == "}":
+            stack = stack[:-1]
+        else:
+            if found.group("type") and all(stack):
+                result.append(("::".join([*stack, found.group("type")]), line_of(code, found.start())))
+            stack.append(found.group("space"))
+    return result

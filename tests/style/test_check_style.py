@@ -99,6 +99,16 @@ class Trees(unittest.TestCase):
         self.assertEqual(self.rules({"src/plan/MyFile.cpp": "\n"}), ["src/plan/MyFile.cpp:1 file-name"])
         self.assertEqual(self.rules({"kernels/cpu/reduce-inl.hpp": "\n", "src/plan/my_file.cpp": "\n"}), [])
 
+    def test_a_type_that_two_files_define_is_found(self):
+        here = "namespace rondo {\nstruct Part {\n  int a;\n};\n}\n"
+        self.assertEqual(self.rules({"src/plan/a.hpp": here, "src/base/a.hpp": here.replace("struct Part", "class Part final : public B<int>")}),
+                         ["src/plan/a.hpp:2 one-definition"])
+        for other in (here.replace("Part {", "Other {"), here.replace("Part {", "Part;\nstruct A {"), here.replace("rondo {", "rondo::b {"),
+                      here.replace("rondo {", "{"), "namespace rondo {\nstruct A {\n  struct Part {};\n};\nvoid f() {\n  struct Part {};\n}\n}\n",
+                      here.replace("Part {", "Part<int> {")):
+            self.assertEqual(self.rules({"src/plan/a.hpp": here, "src/base/a.hpp": other}), [])
+        self.assertEqual(self.rules({"src/plan/a.hpp": here, "tests/plan/b.hpp": here}), [])  # no program has both
+
     def test_the_allow_list_excuses_what_it_names_and_nothing_else(self):
         long_file = "void f() " + long_body(70)
         allow = "tests/style/allow.txt"

@@ -26,10 +26,10 @@ Result<std::byte*> map_shared(int fd, std::uint64_t bytes) {
 
 }  // namespace
 
-Segment::Segment(Segment&& other) noexcept
+SharedSegment::SharedSegment(SharedSegment&& other) noexcept
     : fd_(std::move(other.fd_)), data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
 
-Segment& Segment::operator=(Segment&& other) noexcept {
+SharedSegment& SharedSegment::operator=(SharedSegment&& other) noexcept {
   if (this != &other) {
     if (data_ != nullptr) munmap(data_, bytes_);
     fd_ = std::move(other.fd_);
@@ -39,12 +39,12 @@ Segment& Segment::operator=(Segment&& other) noexcept {
   return *this;
 }
 
-Segment::~Segment() {
+SharedSegment::~SharedSegment() {
   if (data_ != nullptr) munmap(data_, bytes_);
 }
 
-Result<Segment> Segment::create(std::uint64_t bytes) {
-  Segment segment;
+Result<SharedSegment> SharedSegment::create(std::uint64_t bytes) {
+  SharedSegment segment;
   segment.fd_.reset(memfd_create("rondo", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!segment.fd_) {
     if (errno == EMFILE || errno == ENFILE) return no_descriptor_left("make a shared segment with", errno, "shm segment");
@@ -61,7 +61,7 @@ Result<Segment> Segment::create(std::uint64_t bytes) {
   return segment;
 }
 
-Result<Segment> Segment::map(int fd, std::uint64_t bytes) {
+Result<SharedSegment> SharedSegment::map(int fd, std::uint64_t bytes) {
   struct stat status {};
   if (fstat(fd, &status) != 0) return system_error(Errc::invalid_argument, "a peer's segment can't be examined", errno);
   if (static_cast<std::uint64_t>(status.st_size) != bytes)
@@ -71,18 +71,18 @@ Result<Segment> Segment::map(int fd, std::uint64_t bytes) {
     return system_error(Errc::invalid_argument, "a peer's segment is not a memfd sealed against resizing", 0);
   auto data = map_shared(fd, bytes);
   if (!data) return data.error();
-  Segment segment;
+  SharedSegment segment;
   segment.data_ = *data;
   segment.bytes_ = bytes;
   return segment;
 }
 
-void Segment::give_back(std::uint64_t offset, std::uint64_t bytes) {
+void SharedSegment::give_back(std::uint64_t offset, std::uint64_t bytes) {
   const int modes = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
   if (fallocate(fd_.get(), modes, static_cast<off_t>(offset), static_cast<off_t>(bytes)) != 0) std::memset(data_ + offset, 0, bytes);
 }
 
-Result<void> Segment::commit(std::uint64_t offset, std::uint64_t bytes) {
+Result<void> SharedSegment::commit(std::uint64_t offset, std::uint64_t bytes) {
   int failed = 0;
   do {
     failed = fallocate(fd_.get(), 0, static_cast<off_t>(offset), static_cast<off_t>(bytes)) == 0 ? 0 : errno;

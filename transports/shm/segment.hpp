@@ -9,17 +9,17 @@
 
 namespace rondo {
 
-class Segment {
+class SharedSegment {
  public:
-  Segment() = default;
-  Segment(Segment&& other) noexcept;
-  Segment& operator=(Segment&& other) noexcept;
-  ~Segment();
+  SharedSegment() = default;
+  SharedSegment(SharedSegment&& other) noexcept;
+  SharedSegment& operator=(SharedSegment&& other) noexcept;
+  ~SharedSegment();
 
   /// A new one: `bytes` of address space, sealed against resizing, no memory behind it yet.
-  static Result<Segment> create(std::uint64_t bytes);
+  static Result<SharedSegment> create(std::uint64_t bytes);
   /// Maps a peer's. Errors when it isn't a sealed memfd of exactly `bytes`: what a peer sends is not trusted.
-  static Result<Segment> map(int fd, std::uint64_t bytes);
+  static Result<SharedSegment> map(int fd, std::uint64_t bytes);
 
   /// Takes memory for [offset, offset + bytes): an error and not SIGBUS when there is none.
   Result<void> commit(std::uint64_t offset, std::uint64_t bytes);

@@ -41,7 +41,7 @@ class ShmTransport final : public Transport {
   std::string_view name() const override { return "shm"; }
 
   Result<Address> address() override {
-    auto segment = Segment::create(options_.segment_bytes);
+    auto segment = SharedSegment::create(options_.segment_bytes);
     if (!segment) return segment.error();
     own_ = std::move(*segment);
     int ends[2];
@@ -64,7 +64,7 @@ class ShmTransport final : public Transport {
       if (rank == options_.rank) continue;
       if (all[rank].descriptors.size() != 2 || all[rank].bytes.size() != sizeof(ShmAddress))
         return Error{Errc::invalid_argument, "rank " + std::to_string(rank) + " sent no usable shared-memory address", 0, "shm"};
-      auto mapped = Segment::map(all[rank].descriptors[0], options_.segment_bytes);
+      auto mapped = SharedSegment::map(all[rank].descriptors[0], options_.segment_bytes);
       if (!mapped) {
         mapped.error().detail = "rank " + std::to_string(rank) + ": " + mapped.error().detail;
         return mapped.error();
@@ -89,8 +89,8 @@ class ShmTransport final : public Transport {
  private:
   ShmOptions options_;
   const std::uint64_t born_in_ = fork_generation();
-  Segment own_;
-  std::vector<Segment> peers_;
+  SharedSegment own_;
+  std::vector<SharedSegment> peers_;
   Fd lifeline_;  ///< write end: held while this rank lives, so that its closing tells the others
   Fd offered_;   ///< read end, until the peers have theirs
   std::vector<Fd> peer_lifelines_;
