@@ -65,7 +65,7 @@ TEST_CASE("every algorithm that is forced gives right results and the same bits 
     for (const std::string_view algorithm : algorithm_names()) {
       if (algorithm == "hierarchical") continue;  // ranks that may run anywhere have no groups: hierarchy.cpp brings its own
       bool served = false;
-      for (const std::uint32_t ranks : {1u, 2u, 3u, 4u, 7u, 8u}) {
+      for (const std::uint32_t ranks : numbers_of_ranks) {
         INFO(algorithm << ", " << ranks << " ranks");
         const auto body = [&](Communicator& communicator) {
           if (communicator.rank() == 0) served = served || algorithms_of(communicator).contains(std::string(algorithm));

@@ -14,7 +14,11 @@ namespace {
 
 using namespace rondo;
 
+#ifdef RONDO_SANITIZED
+constexpr std::uint64_t most = 40'000;
+#else
 constexpr std::uint64_t most = 150'000;
+#endif
 
 /// A rank's values: of either sign, over sixteen decimal orders of magnitude, so that every other order of additions shows.
 std::vector<float> values_of(std::uint32_t rank) {

@@ -15,17 +15,23 @@ namespace {
 
 using namespace rondo;
 
+#ifdef RONDO_SANITIZED
+constexpr std::uint64_t long_counts[] = {20'011, 300'007};  // making and checking the data is what takes long there
+#else
+constexpr std::uint64_t long_counts[] = {100'003, 2'500'007};
+#endif
+
 template <class T>
 T* as(const Result<std::shared_ptr<void>>& memory) {
   return static_cast<T*>(memory->get());
 }
 
-std::string all_types_and_operations(Communicator& communicator) { return perform_all(communicator, {0, 1, 5, 257, 4099}, true); }
+std::string all_types_and_operations(Communicator& communicator) { return perform_all(communicator, true); }
 
 std::string many_pieces(Communicator& communicator) {
   std::uint64_t seed = 99;
   for (const Collective collective : moving_collectives)
-    for (const std::uint64_t count : {100'003u, 2'500'007u})
+    for (const std::uint64_t count : long_counts)
       for (const bool in_place : {false, true}) {
         const Shape shape{collective, DataType::f32, ReduceOp::sum, 0, 0, communicator.size() - 1, count};
         if (auto wrong = perform(communicator, Trial{shape, in_place, ++seed, true}); !wrong.empty()) return wrong;
@@ -55,7 +61,7 @@ std::string soak(Communicator& communicator, std::uint32_t calls) {
 }  // namespace
 
 TEST_CASE("calls on symmetric memory give right results for every collective, type, operation, odd count and place") {
-  for (const std::uint32_t ranks : {1u, 2u, 3u, 4u, 7u})
+  for (const std::uint32_t ranks : numbers_of_ranks)
     for (const char* algorithm : {"", "direct_one_shot", "direct_two_shot"}) {
       INFO(ranks << " ranks " << algorithm);
       CHECK(complaints(run_processes(ranks, all_types_and_operations, forced(algorithm))) == "");

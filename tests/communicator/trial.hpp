@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "benchmarks/bench/data.hpp"
 #include "rondo/communicator.hpp"
@@ -25,5 +24,5 @@ struct Trial {
 /// every second rank, none of them one.
 std::string perform(rondo::Communicator& communicator, Trial trial);
 
-/// Every collective with every type and operation it is defined on, in and out of place, with each count.
-std::string perform_all(rondo::Communicator& communicator, const std::vector<std::uint64_t>& counts, bool symmetric);
+/// Every collective with every type and operation it is defined on, in and out of place, with none, one, a few and thousands of elements.
+std::string perform_all(rondo::Communicator& communicator, bool symmetric);

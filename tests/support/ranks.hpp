@@ -22,5 +22,12 @@ std::vector<std::string> run_processes(std::uint32_t ranks, const RankBody& body
 /// The options that force this algorithm wherever it can serve.
 rondo::CommunicatorOptions forced(std::string_view algorithm);
 
+/// How many ranks results are tried with: 1, primes, powers of two, more than processors. What a call costs grows with the square of the most.
+#ifdef RONDO_SANITIZED
+inline constexpr std::uint32_t numbers_of_ranks[] = {1, 2, 3, 5};
+#else
+inline constexpr std::uint32_t numbers_of_ranks[] = {1, 2, 3, 4, 7, 8};
+#endif
+
 /// A job name nobody else uses.
 std::string fresh_job();
