@@ -119,11 +119,13 @@ Progress BasicRun<digests>::advance_straight(std::uint32_t spins) {
 template <bool digests>
 template <bool traced>
 Progress BasicRun<digests>::advance_lanes(std::uint32_t spins) {
-  for (;;) {
+  for (std::uint32_t idle_rounds = 0;;) {
     const bool kept = kept_piece_ >= pieces_;
     bool all_done = true;
-    // With several lanes nobody spins: another lane of this rank may be what the wait is for. Nor with something left to copy.
-    const std::uint32_t lane_spins = cursors_.size() == 1 && kept ? spins : 1;
+    // With several lanes none spins, but all of them in turn: another lane of this rank may be what the wait is for. Nor does one with something
+    // left to copy.
+    const bool single = cursors_.size() == 1;
+    const std::uint32_t lane_spins = single && kept ? spins : 0;
     for (std::uint32_t lane = 0; lane < cursors_.size(); ++lane) {
       Cursor& cursor = cursors_[lane];
       if (cursor.done) continue;
@@ -131,8 +133,13 @@ Progress BasicRun<digests>::advance_lanes(std::uint32_t spins) {
       if (progress == Progress::mismatch) return progress;
       all_done &= progress == Progress::done;
     }
-    if (kept) return all_done ? Progress::done : Progress::blocked;
-    keep_piece<traced>();
+    if (!kept) {
+      keep_piece<traced>();
+      continue;
+    }
+    if (all_done) return Progress::done;
+    if (single || idle_rounds++ >= spins) return Progress::blocked;
+    cpu_relax();
   }
 }
 

@@ -83,6 +83,9 @@ double hops(const Request& request) {
   return request.collective == Collective::all_reduce ? 2 * height(request) : height(request);
 }
 
+/// Of a rank in both trees, each with a flag in a line of its own.
+double lanes(const Request& request) { return request.collective == Collective::all_reduce ? 4 : 2; }
+
 /// What one piece of each half costs a rank that is a leaf of one tree and inside the other. Of two ranks nobody is inside: each is the root of a
 /// tree, or one of both.
 double turn_ns(const Request& request, const Terms& terms, double piece) {
@@ -108,7 +111,7 @@ Shape shape(const Request& request, const CostModel& cost, const PlanLimits& lim
   if (request.collective != Collective::all_reduce) shape.lowered_chunks = 2;
   const Terms terms(request, cost, limits, shape);
   const double per_byte = turn_ns(request, terms, 1);
-  const double fixed = timely_signal * cost.latency_ns + turn_steps * cost.core.step_ns;
+  const double fixed = lanes(request) * timely_signal * cost.latency_ns + turn_steps * cost.core.step_ns;
   const double best = std::sqrt(terms.chunk * fixed / (per_byte * std::max(1.0, hops(request) - 1)));
   shape.piece_bytes = static_cast<std::uint32_t>(std::clamp<double>(best, least_piece, largest_piece)) / 4096 * 4096;
   return shape;
@@ -119,14 +122,14 @@ Cost predict(const Request& request, const CostModel& cost, const PlanLimits& li
   const double rounds = hops(request);
   const double turn = turn_ns(request, terms, terms.piece);
   const double turns = rounds - 1 + terms.pieces;
+  // While the first lane's flag is waited for the others come in time.
   const double waits = terms.crowded() ? turns * (request.collective == Collective::all_reduce ? terms.signal_ns() : terms.passed_on_ns())
-                                       : rounds * terms.message_ns() + (terms.pieces - 1) * terms.timely_ns();
+                                       : rounds * terms.message_ns() + (lanes(request) * terms.pieces - 1) * terms.timely_ns();
   // While the tree fills, the hops ahead of a rank move its first piece one after another, one way and in one tree
   // each.
-  const double share = request.collective == Collective::all_reduce ? 4 : 2;
-  const double fill = terms.crowded() ? 0 : (rounds - 1) * turn / share;
+  const double fill = terms.crowded() ? 0 : (rounds - 1) * turn / lanes(request);
   return {waits, terms.work_ns(turn * terms.pieces + fill, turn_steps * turns), rounds,
-          turn_ns(request, terms, terms.block) == 0 ? 0 : share * 1.5 * terms.block};
+          turn_ns(request, terms, terms.block) == 0 ? 0 : lanes(request) * 1.5 * terms.block};
 }
 
 std::string_view departure(const Request&, const CostModel&) {
