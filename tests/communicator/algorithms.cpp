@@ -6,6 +6,7 @@
 #include "rondo/planner.hpp"
 #include "support/catch.hpp"
 #include "support/ranks.hpp"
+#include "support/sanitized.hpp"
 
 namespace {
 
@@ -25,11 +26,7 @@ std::string reduce_alike(Communicator& communicator, ReduceOp op, std::uint64_t 
   return "";
 }
 
-#ifdef RONDO_SANITIZED
-constexpr std::uint64_t counts[] = {1, 17, 1003, 20'011};  // making and checking the data is what takes long there
-#else
-constexpr std::uint64_t counts[] = {1, 17, 1003, 100'003};
-#endif
+constexpr std::uint64_t counts[] = {1, 17, 1003, sanitized ? 20'011 : 100'003};
 
 std::string all_collectives(Communicator& communicator) {
   bool in_place = false;  // taken in turns

@@ -9,6 +9,7 @@
 #include "support/catch.hpp"
 #include "support/faults.hpp"
 #include "support/ranks.hpp"
+#include "support/sanitized.hpp"
 
 namespace {
 
@@ -142,11 +143,7 @@ TEST_CASE("started all_reduces that follow one another run as one call on a list
 }
 
 TEST_CASE("coalesced calls are right among others, at any pace, held back or not", "[threads]") {
-#ifdef RONDO_SANITIZED
-  constexpr std::uint32_t rounds = 15;
-#else
-  constexpr std::uint32_t rounds = 60;
-#endif
+  constexpr std::uint32_t rounds = sanitized ? 15 : 60;
   const auto body = [](Communicator& communicator) { return mixed(communicator, rounds); };
   SECTION("as threads") {
     CHECK(complaints(run_threads(2, body, coalescing(8 << 10))) == "");

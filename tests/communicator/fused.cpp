@@ -11,16 +11,13 @@
 #include "support/faults.hpp"
 #include "support/lists.hpp"
 #include "support/ranks.hpp"
+#include "support/sanitized.hpp"
 
 namespace {
 
 using namespace rondo;
 
-#ifdef RONDO_SANITIZED
-constexpr std::uint64_t largest = 20'011;
-#else
-constexpr std::uint64_t largest = 300'007;
-#endif
+constexpr std::uint64_t largest = sanitized ? 20'011 : 300'007;
 
 Shape shape_of(std::uint64_t count, DataType type = DataType::f32, ReduceOp op = ReduceOp::sum) { return {Collective::all_reduce, type, op, 0, 0, 0, count}; }
 

@@ -3,6 +3,7 @@
 #include "rondo/planner.hpp"
 #include "support/catch.hpp"
 #include "support/ranks.hpp"
+#include "support/sanitized.hpp"
 
 namespace {
 
@@ -20,11 +21,7 @@ Topology made_up(const std::string& description, std::uint32_t ranks, bool scatt
 
 std::string follow_groups(Communicator& communicator, const Topology& topology, std::size_t levels) {
   const std::uint32_t root = communicator.size() - 1;
-#ifdef RONDO_SANITIZED
-  const std::uint64_t longest = 10'007;
-#else
-  const std::uint64_t longest = communicator.size() > 12 ? 10'007 : 100'003;  // many pieces; each is a round of switches
-#endif
+  const std::uint64_t longest = sanitized || communicator.size() > 12 ? 10'007 : 100'003;  // many pieces; each is a round of switches
   for (const Collective collective : grouped) {
     const Request request{collective, communicator.size(), 1000, DataType::f32, ReduceOp::sum, is_rooted(collective) ? root : 0, Alias::none};
     const auto plan = make_plan(topology, cost_model(topology, communicator.size()), PlanLimits{}, request, "hierarchical");
@@ -57,11 +54,7 @@ TEST_CASE("plans that follow the groups of a made-up machine give right results 
                         {"package:2 numa:2 core:3 pu:1", 12, true, 1},
                         {"package:2 numa:2 l3:2 core:3 pu:1", 24, false, 1},
                         {"numa:8 core:4 pu:1", 32, false, 1}};
-#ifdef RONDO_SANITIZED
-  constexpr std::uint32_t most_threads = 12;  // more take minutes there
-#else
-  constexpr std::uint32_t most_threads = 32;
-#endif
+  constexpr std::uint32_t most_threads = sanitized ? 12 : 32;  // more take minutes there
   const auto run_all = [&](std::uint32_t most_ranks, const auto& run) {
     for (const Case& at : cases) {
       if (at.ranks > most_ranks) continue;

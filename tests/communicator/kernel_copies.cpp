@@ -9,6 +9,7 @@
 #include "support/death.hpp"
 #include "support/faults.hpp"
 #include "support/ranks.hpp"
+#include "support/sanitized.hpp"
 
 namespace {
 
@@ -16,11 +17,7 @@ using namespace rondo;
 
 constexpr std::uint64_t bytes = 16 << 20;
 
-#ifdef RONDO_SANITIZED
-constexpr std::uint64_t long_count = 1'100'003;  // two pieces; making and checking the data is what takes long there
-#else
-constexpr std::uint64_t long_count = 2'500'007;
-#endif
+constexpr std::uint64_t long_count = sanitized ? 1'100'003 : 2'500'007;  // two pieces at least
 
 std::string all_types(Communicator& communicator) { return perform_all(communicator, false); }
 

@@ -7,6 +7,7 @@
 #include "support/death.hpp"
 #include "support/faults.hpp"
 #include "support/ranks.hpp"
+#include "support/sanitized.hpp"
 
 namespace {
 
@@ -15,11 +16,7 @@ using namespace rondo;
 /// The contract, from the death to each survivor's error. Ranks that share two processors took 14 ms at most.
 constexpr std::int64_t bound_ns = 1'000'000'000;
 
-#ifdef RONDO_SANITIZED
-constexpr int rounds = 60;
-#else
-constexpr int rounds = 200;
-#endif
+constexpr int rounds = sanitized ? 60 : 200;
 
 /// What survivors were doing: every rank makes the same calls in the same order.
 class Load {

@@ -7,20 +7,15 @@
 #include "communicator/trial.hpp"
 #include "support/catch.hpp"
 #include "support/ranks.hpp"
+#include "support/sanitized.hpp"
 
 namespace {
 
 using namespace rondo;
 
-#ifdef RONDO_SANITIZED
-constexpr std::uint64_t long_counts[] = {100'003, 300'007};  // making and checking the data is what takes long there
-constexpr std::uint32_t thread_calls = 500;
-constexpr std::uint32_t process_calls = 1500;
-#else
-constexpr std::uint64_t long_counts[] = {100'003, 1'500'007};
-constexpr std::uint32_t thread_calls = 1000;
-constexpr std::uint32_t process_calls = 5000;
-#endif
+constexpr std::uint64_t long_counts[] = {100'003, sanitized ? 300'007 : 1'500'007};
+constexpr std::uint32_t thread_calls = sanitized ? 500 : 1000;
+constexpr std::uint32_t process_calls = sanitized ? 1500 : 5000;
 
 /// Mixes collectives, sizes, roots and types at random: what finds faults in the reuse of slots.
 std::string soak(Communicator& communicator, std::uint32_t calls, std::uint64_t seed) {

@@ -9,16 +9,13 @@
 #include "support/catch.hpp"
 #include "support/faults.hpp"
 #include "support/ranks.hpp"
+#include "support/sanitized.hpp"
 
 namespace {
 
 using namespace rondo;
 
-#ifdef RONDO_SANITIZED
-constexpr std::uint64_t most = 40'000;
-#else
-constexpr std::uint64_t most = 150'000;
-#endif
+constexpr std::uint64_t most = sanitized ? 40'000 : 150'000;
 
 /// A rank's values: of either sign, over sixteen decimal orders of magnitude, so that every other order of additions shows.
 std::vector<float> values_of(std::uint32_t rank) {

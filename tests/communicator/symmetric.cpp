@@ -10,16 +10,13 @@
 #include "support/catch.hpp"
 #include "support/faults.hpp"
 #include "support/ranks.hpp"
+#include "support/sanitized.hpp"
 
 namespace {
 
 using namespace rondo;
 
-#ifdef RONDO_SANITIZED
-constexpr std::uint64_t long_counts[] = {20'011, 300'007};  // making and checking the data is what takes long there
-#else
-constexpr std::uint64_t long_counts[] = {100'003, 2'500'007};
-#endif
+constexpr std::uint64_t long_counts[] = {sanitized ? 20'011 : 100'003, sanitized ? 300'007 : 2'500'007};
 
 template <class T>
 T* as(const Result<std::shared_ptr<void>>& memory) {

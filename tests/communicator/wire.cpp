@@ -8,16 +8,13 @@
 #include "support/catch.hpp"
 #include "support/faults.hpp"
 #include "support/ranks.hpp"
+#include "support/sanitized.hpp"
 
 namespace {
 
 using namespace rondo;
 
-#ifdef RONDO_SANITIZED
-constexpr std::uint64_t counts[] = {1, 150, 5003, 20'011};
-#else
-constexpr std::uint64_t counts[] = {1, 150, 5003, 300'007};
-#endif
+constexpr std::uint64_t counts[] = {1, 150, 5003, sanitized ? 20'011 : 300'007};
 
 /// Half a unit in the last place of 1.
 double unit_of(DataType wire) { return wire == DataType::bf16 ? 0x1p-8 : 0x1p-11; }

@@ -2,8 +2,7 @@
 #include <algorithm>
 #include <array>
 
-#include "executor/compile.hpp"
-#include "executor/run.hpp"
+#include "executor/two_ranks.hpp"
 #include "planner/requests.hpp"
 #include "support/catch.hpp"
 #include "support/plan_steps.hpp"
@@ -16,20 +15,10 @@ using namespace rondo::test;
 constexpr ContextLayout layout{2, 2, 256u << 10};
 constexpr std::uint64_t long_block = 1u << 16;  ///< elements: several pieces
 
-Executable compiled(const Plan& plan, std::uint32_t rank, std::uint64_t count) {
-  CompileRequest request;
-  request.rank = rank;
-  request.count = count;
-  request.layout = layout;
-  auto executable = compile(lower(plan), request);
-  REQUIRE(executable);
-  return std::move(*executable);
-}
-
 std::uint32_t kept_of(Collective collective, std::uint32_t rank, std::uint64_t count = long_block) {
   const auto plan = plan_of(request_of(collective, 2, count * 4), "one_shot");
   REQUIRE(plan);
-  return compiled(*plan, rank, count).kept.steps;
+  return compiled(*plan, rank, count, layout).kept.steps;
 }
 
 /// A plan of two ranks in which nobody has to do with anybody.
@@ -74,7 +63,9 @@ TEST_CASE("a rank's own block is set aside in every collective that has one, whe
 }
 
 TEST_CASE("a copy stays where it is when its order shows") {
-  const auto kept = [](Collective collective, std::vector<Step> steps) { return compiled(plan_with(collective, std::move(steps)), 1, long_block).kept.steps; };
+  const auto kept = [](Collective collective, std::vector<Step> steps) {
+    return compiled(plan_with(collective, std::move(steps)), 1, long_block, layout).kept.steps;
+  };
   CHECK(kept(Collective::all_to_all, {copy(input(1), {output(1)})}) == 1);
   // in place it overwrites what another step may still have to read
   CHECK(kept(Collective::all_to_all, {copy(input(0), {output(1)})}) == 0);
@@ -91,25 +82,17 @@ TEST_CASE("a copy stays where it is when its order shows") {
 TEST_CASE("what is set aside is done while the rank waits, and by the end of its call") {
   const auto plan = plan_of(request_of(Collective::gather, 2, long_block * 4), "one_shot");
   REQUIRE(plan);
-  struct alignas(line_pair) Line {
-    std::byte bytes[line_pair];
-  };
-  std::array<std::vector<Line>, 2> areas;
-  for (auto& area : areas) area.resize(layout.total_bytes() / sizeof(Line));
+  TwoRanks ranks(layout);
   std::vector<float> input(long_block, 3), other(long_block, 4), output(2 * long_block, 0);
   const CallIdentity identity{Collective::gather, DataType::f32, ReduceOp::sum, 0, long_block, 1};
-  std::vector<Context> contexts;
-  std::array<Run, 2> runs;
-  const std::array<Executable, 2> executables{compiled(*plan, 0, long_block), compiled(*plan, 1, long_block)};
-  for (std::uint32_t rank = 0; rank < 2; ++rank)
-    contexts.emplace_back(layout, rank, std::vector<std::byte*>{areas[0].front().bytes, areas[1].front().bytes}, std::vector<std::uint32_t>{0, 1}, nullptr);
-  runs[0].begin(contexts[0], executables[0], identity, identity.digest(), Binding{input.data(), output.data(), 1});
-  REQUIRE(runs[0].advance(0) == Progress::blocked);
+  const std::array<Executable, 2> executables{compiled(*plan, 0, long_block, layout), compiled(*plan, 1, long_block, layout)};
+  ranks.runs[0].begin(ranks.contexts[0], executables[0], identity, identity.digest(), Binding{input.data(), output.data(), 1});
+  REQUIRE(ranks.runs[0].advance(0) == Progress::blocked);
   CHECK(std::count(output.begin(), output.end(), 3.0f) == long_block);  // the other rank hasn't begun
-  runs[1].begin(contexts[1], executables[1], identity, identity.digest(), Binding{other.data(), nullptr, 1});
+  ranks.runs[1].begin(ranks.contexts[1], executables[1], identity, identity.digest(), Binding{other.data(), nullptr, 1});
   for (Progress root = Progress::blocked, sender = Progress::blocked; root != Progress::done || sender != Progress::done;) {
-    if (sender != Progress::done) sender = runs[1].advance(0);
-    if (root != Progress::done) root = runs[0].advance(0);
+    if (sender != Progress::done) sender = ranks.runs[1].advance(0);
+    if (root != Progress::done) root = ranks.runs[0].advance(0);
     REQUIRE(root != Progress::mismatch);
   }
   CHECK(std::count(output.begin() + long_block, output.end(), 4.0f) == long_block);

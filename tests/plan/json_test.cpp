@@ -2,6 +2,7 @@
 
 #include "samples.hpp"
 #include "support/catch.hpp"
+#include "support/sanitized.hpp"
 
 using namespace rondo;
 using namespace rondo::test;
@@ -194,11 +195,7 @@ TEST_CASE("hostile texts are refused without costing memory or stack") {
 }
 
 TEST_CASE("a plan of many steps is read in time that grows with its length alone") {
-#ifdef RONDO_SANITIZED
-  constexpr std::size_t count = 100'000;
-#else
-  constexpr std::size_t count = 1'500'000;  // time that grows with the square (20 s for 200'000) would outlast the test's limit
-#endif
+  constexpr std::size_t count = sanitized ? 100'000 : 1'500'000;  // of which time that grows with the square (20 s for 200'000) outlasts the test's limit
   std::string steps = "{\"signal\": true}";
   for (std::size_t k = 1; k < count; ++k) steps += ", {\"signal\": true}";
   const auto plan = read_plan(R"({"rondo_plan": 1, "collective": "barrier", "ranks": 1, "programs": [{"lanes": [[)" + steps + "]]}]}");

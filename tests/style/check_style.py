@@ -201,12 +201,13 @@ def check_one_definition(all_sources):
     """Two types of one name in the library are undefined behaviour that no compiler reports."""
     first = {}
     for source in all_sources:
-        if not source.is_cpp or folder_of(source.path).split("/")[0] not in LIBRARY:
+        if not source.is_cpp or source.path.split("/")[0] not in LIBRARY:
             continue
         for name, line in types(source.code):
             if name in first:
                 yield source.fault(line, "one-definition", f"{name} is defined in {first[name]}, too")
-            first.setdefault(name, source.path)
+            else:
+                first[name] = source.path
 
 
 def read_allowed(root):

@@ -8,6 +8,7 @@
 
 #include "rondo/communicator.hpp"
 #include "support/children.hpp"
+#include "support/sanitized.hpp"
 
 /// What one rank does; "" when all was well, else what was wrong. Must not use Catch macros (it may run in a child).
 using RankBody = std::function<std::string(rondo::Communicator&)>;
@@ -23,11 +24,8 @@ std::vector<std::string> run_processes(std::uint32_t ranks, const RankBody& body
 rondo::CommunicatorOptions forced(std::string_view algorithm);
 
 /// How many ranks results are tried with: 1, primes, powers of two, more than processors. What a call costs grows with the square of the most.
-#ifdef RONDO_SANITIZED
-inline constexpr std::uint32_t numbers_of_ranks[] = {1, 2, 3, 5};
-#else
-inline constexpr std::uint32_t numbers_of_ranks[] = {1, 2, 3, 4, 7, 8};
-#endif
+inline const std::vector<std::uint32_t> numbers_of_ranks =
+    sanitized ? std::vector<std::uint32_t>{1, 2, 3, 5} : std::vector<std::uint32_t>{1, 2, 3, 4, 7, 8};
 
 /// A job name nobody else uses.
 std::string fresh_job();
