@@ -14,6 +14,7 @@ list(REMOVE_DUPLICATES module_dependencies)
 
 add_library(rondo SHARED ${objects})
 set_target_properties(rondo PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+target_link_options(rondo PRIVATE LINKER:-Bsymbolic-functions)  # its functions call one another without a detour
 add_library(rondo_static STATIC ${objects})
 set_target_properties(rondo_static PROPERTIES OUTPUT_NAME rondo)
 foreach(library rondo rondo_static)

@@ -77,7 +77,7 @@ class [[nodiscard]] Result {
 template <>
 class [[nodiscard]] Result<void> {
  public:
-  Result() = default;
+  Result() noexcept {}                               // not defaulted: {} would zero the Error's room first
   Result(Error error) : error_(std::move(error)) {}  ///< failure
 
   bool has_value() const { return !error_.has_value(); }  ///< whether it is success

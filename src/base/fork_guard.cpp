@@ -4,14 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <mutex>
 #include <vector>
 
 namespace rondo {
-namespace {
 
-std::atomic<std::uint64_t> generation{0};
+std::atomic<std::uint64_t> forks_until_here{0};
+
+namespace {
 
 /// Forks of one process are its own business and so is this state. Never destroyed: a fork may come at any time.
 struct Guarded {
@@ -27,7 +27,7 @@ Guarded& guarded() {
                    [] {
                      for (const int fd : guarded().descriptors) close(fd);
                      guarded().descriptors.clear();
-                     generation.fetch_add(1, std::memory_order_relaxed);
+                     forks_until_here.fetch_add(1, std::memory_order_relaxed);
                      guarded().mutex.unlock();
                    });
     return made;
@@ -36,8 +36,6 @@ Guarded& guarded() {
 }
 
 }  // namespace
-
-std::uint64_t fork_generation() { return generation.load(std::memory_order_relaxed); }
 
 void close_in_children(int fd) {
   const std::lock_guard lock(guarded().mutex);

@@ -19,9 +19,9 @@ struct Group {
   std::vector<std::shared_ptr<Operation>> operations;
 };
 thread_local Group group;
-// Whose group is open on this thread: apart from the rest, since every call reads it and it needs no constructor.
-constinit thread_local const void* group_owner = nullptr;
-
+// Whose group is open on this thread: apart from the rest, since every call reads it and it needs no constructor. Initial-exec: read without a
+// call, also where the library is shared; of the room that is kept for such variables of libraries loaded late it takes 8 bytes.
+[[gnu::tls_model("initial-exec")]] constinit thread_local const void* group_owner = nullptr;
 Task task_of(const Call& call) { return Task{key_of(call), Binding{call.input, call.output, call.scale}}; }
 
 Task task_of(const void* input, void* output, DataType type, const BlockTable* blocks) {
@@ -45,11 +45,29 @@ std::shared_ptr<Operation> operation_of(const void* input, void* output, DataTyp
 }  // namespace
 
 Result<void> Communicator::Impl::run(const Call& call) {
-  if (group_owner == this) {
+  if (group_owner == this) [[unlikely]] {
     group_call(*main_, operation_of(task_of(call)));
     return {};
   }
-  return run_channel(*main_, task_of(call));
+  if (born_in_ != fork_generation()) [[unlikely]] return forked_error();
+  token_.acquire();
+  if (repeats(call)) return run_prepared(*main_, main_->sync);
+  return run_task(*main_, task_of(call));
+}
+
+/// Whether a call is like a recent one and nothing is in its way: `sync` of the main channel is then ready to run it. False doesn't mean that it is
+/// new. Needs the token.
+inline bool Communicator::Impl::repeats(const Call& call) {
+  Channel& channel = *main_;
+  if (is_busy(channel) || coalesce_below_ != 0 || may_be_symmetric() || broken_.load(std::memory_order_relaxed)) return false;
+  const PlanCache::Recent* recent = channel.cache.repeated(call);
+  if (recent == nullptr || !recent->prepared->rule.accepts(call.input, call.output)) return false;
+  if (is_in_place_for_all(recent->key, call.input, call.output)) return false;
+  Operation& operation = channel.sync;
+  operation.task.key = recent->key;
+  operation.task.binding = Binding{call.input, call.output, call.scale};
+  operation.prepared = recent->prepared;
+  return true;
 }
 
 Result<void> Communicator::Impl::run_blocks(const void* input, void* output, DataType type, BlockTable blocks) {
@@ -76,11 +94,16 @@ Result<void> Communicator::Impl::run_pair(const Task& task, std::uint32_t from, 
   return run_channel(**channel, task);
 }
 
-/// A call on the caller's thread. The one that repeats allocates nothing, reads no clock and takes one uncontended exchange.
+/// A call on the caller's thread. The one that repeats, here or in run(), allocates nothing, reads no clock and takes one uncontended exchange.
 Result<void> Communicator::Impl::run_channel(Channel& channel, const Task& task) {
   if (born_in_ != fork_generation()) [[unlikely]] return forked_error();
   token_.acquire();
-  if (channel.sync_waits || !channel.queue.empty() || (coalesce_below_ != 0 && is_small(task.key))) [[unlikely]] return run_queued(channel, task);
+  return run_task(channel, task);
+}
+
+/// Needs the token, gives it back.
+Result<void> Communicator::Impl::run_task(Channel& channel, const Task& task) {
+  if (is_busy(channel) || (coalesce_below_ != 0 && is_small(task.key))) [[unlikely]] return run_queued(channel, task);
   Operation& operation = channel.sync;
   operation.task = task;
   const bool well_placed = &channel != main_.get() || !may_be_symmetric() || note_memory(operation.task);
@@ -112,7 +135,11 @@ Result<void> Communicator::Impl::run_first(Channel& channel, Operation& operatio
 inline Result<void> Communicator::Impl::run_prepared(Channel& channel, Operation& operation) {
   operation.started_ns = 0;
   begin(channel, operation);
-  if (advance(channel, operation, policy_.spins) != Progress::done) [[unlikely]] return finish_slowly(channel, operation);
+  // What peers wait for comes first, then what is noted of the call, while they answer.
+  Progress progress = advance(channel, operation, 0);
+  record_begin(channel, operation);
+  if (progress == Progress::blocked) progress = advance(channel, operation, policy_.spins);
+  if (progress != Progress::done) [[unlikely]] return finish_slowly(channel, operation);
   recorder_.at(operation.record_index).state = FlightRecorder::State::done;
   token_.release();
   return {};
@@ -193,16 +220,9 @@ Result<void> Communicator::Impl::commit_staging(Channel& channel) {
   return {};
 }
 
-void Communicator::Impl::begin(Channel& channel, Operation& operation) {
+/// The next thing to do with the operation is to record its beginning, in the same turn of the crank.
+inline void Communicator::Impl::begin(Channel& channel, Operation& operation) {
   const PreparedPlan& prepared = *operation.prepared;
-  operation.record_index = recorder_.next();
-  FlightRecorder::Entry& entry = recorder_.at(operation.record_index);
-  entry.call = channel.context.call + 1;
-  entry.identity = prepared.identity;
-  entry.algorithm = prepared.name;
-  entry.peer = &channel == main_.get() ? 0 : channel.context.member(1 - channel.context.rank()) + 1;
-  entry.state = FlightRecorder::State::running;
-  entry.slow_ns = 0;
   operation.begun = true;
   operation.warned = false;
   if (operation.batch == nullptr || operation.batch->members.empty()) {
@@ -212,6 +232,23 @@ void Communicator::Impl::begin(Channel& channel, Operation& operation) {
   CallIdentity& identity = operation.batch->identity = prepared.identity;
   identity.plan_hash ^= operation.batch->lengths;
   operation.run.begin(channel.context, prepared.executable, identity, identity.digest(), operation.task.binding);
+}
+
+void Communicator::Impl::begin_recorded(Channel& channel, Operation& operation) {
+  begin(channel, operation);
+  record_begin(channel, operation);
+}
+
+inline void Communicator::Impl::record_begin(const Channel& channel, Operation& operation) {
+  const PreparedPlan& prepared = *operation.prepared;
+  operation.record_index = recorder_.next();
+  FlightRecorder::Entry& entry = recorder_.at(operation.record_index);
+  entry.call = operation.run.call();
+  entry.identity = prepared.identity;
+  entry.algorithm = prepared.name;
+  entry.peer = &channel == main_.get() ? 0 : channel.context.member(1 - channel.context.rank()) + 1;
+  entry.state = FlightRecorder::State::running;
+  entry.slow_ns = 0;
 }
 
 void Communicator::Impl::record_end(Operation& operation, FlightRecorder::State state) {

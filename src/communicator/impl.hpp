@@ -100,6 +100,10 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
 
   // engine.cpp; all but run_channel need the token
   Result<void> run_channel(Channel& channel, const Task& task);
+  Result<void> run_task(Channel& channel, const Task& task);
+  bool repeats(const Call& call);
+  /// Whether other calls of the channel come first.
+  static bool is_busy(const Channel& channel) { return channel.sync_waits || !channel.queue.empty(); }
   Result<void> run_first(Channel& channel, Operation& operation);
   Result<void> run_prepared(Channel& channel, Operation& operation);
   Result<void> run_queued(Channel& channel, const Task& task);
@@ -108,6 +112,8 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   std::optional<Error> prepare(Channel& channel, Operation& operation);
   Result<void> commit_staging(Channel& channel);
   void begin(Channel& channel, Operation& operation);
+  void record_begin(const Channel& channel, Operation& operation);
+  void begin_recorded(Channel& channel, Operation& operation);
   /// As far as it can go now. Whether calls are traced is asked here, once a turn of the crank, and never by a step.
   Progress advance(Channel& channel, Operation& operation, std::uint32_t spins) {
     if (tracer_ != nullptr) [[unlikely]] return tracer_->advance(channel, operation, spins);

@@ -100,9 +100,7 @@ Result<const PreparedPlan*> PlanCache::find(const PlanKey& key) {
 }
 
 const PreparedPlan* PlanCache::note(const PlanKey& key, const PreparedPlan* prepared) {
-  last_key_ = key;
-  last_ = prepared;
-  recent_[place_of(key)] = {key, prepared};
+  recent_[place_of(key.collective, key.root)] = {key, prepared};
   return prepared;
 }
 
@@ -114,7 +112,6 @@ void PlanCache::use(Plan plan, std::optional<Plan> direct, std::uint64_t hash, S
 
 void PlanCache::clear() {
   prepared_.clear();
-  last_ = nullptr;
   recent_ = {};
 }
 

@@ -11,6 +11,7 @@
 #include "communicator/flight_recorder.hpp"
 #include "executor/compile.hpp"
 #include "executor/context.hpp"
+#include "rondo/communicator.hpp"
 #include "rondo/planning.hpp"
 #include "rondo/verifier.hpp"
 
@@ -81,12 +82,22 @@ class PlanCache {
  public:
   explicit PlanCache(PlanSource source) : source_(std::move(source)) {}
 
-  /// The prepared plan of a call whose key was used not long ago. The key that was looked for last costs one comparison, what calls that repeat pay;
-  /// those of calls that take turns, with other roots or collectives, a second one.
+  /// The prepared plan of a call whose key was used not long ago; else null.
   const PreparedPlan* repeated(const PlanKey& key) const {
-    if (key == last_key_) return last_;
-    const Recent& recent = recent_[place_of(key)];
+    const Recent& recent = recent_[place_of(key.collective, key.root)];
     return key == recent.key ? recent.prepared : nullptr;
+  }
+
+  struct Recent {
+    PlanKey key;
+    const PreparedPlan* prepared = nullptr;
+  };
+  /// The same from the call itself, for one that repeats, on memory of which nothing has to be known; else null, and its key has to be made.
+  const Recent* repeated(const Call& call) const {
+    const Recent& recent = recent_[place_of(call.collective, call.root)];
+    const PlanKey& key = recent.key;
+    const bool same = key.count == call.count && key.root == call.root && key.collective == call.collective && key.type == call.type && key.op == call.op;
+    return same && !key.symmetric && !key.in_place && !key.wire && recent.prepared != nullptr ? &recent : nullptr;
   }
 
   /// The prepared plan of a call whose key makes sense; valid until clear(). Errors as make_plan and compile.
@@ -108,12 +119,8 @@ class PlanCache {
   struct Hash {
     std::size_t operator()(const PlanKey& key) const;
   };
-  struct Recent {
-    PlanKey key;
-    const PreparedPlan* prepared = nullptr;
-  };
   static constexpr std::size_t recent_places = 16;
-  static std::size_t place_of(const PlanKey& key) { return (key.root + 3 * static_cast<std::size_t>(key.collective)) % recent_places; }
+  static std::size_t place_of(Collective collective, std::uint32_t root) { return (root + 3 * static_cast<std::size_t>(collective)) % recent_places; }
   const PreparedPlan* note(const PlanKey& key, const PreparedPlan* prepared);
 
   struct Imported {
@@ -128,9 +135,7 @@ class PlanCache {
   PlanSource source_;
   std::unordered_map<PlanKey, std::unique_ptr<PreparedPlan>, Hash> prepared_;
   std::map<Collective, Imported> imported_;
-  PlanKey last_key_;
-  const PreparedPlan* last_ = nullptr;
-  std::array<Recent, recent_places> recent_;
+  std::array<Recent, recent_places> recent_;  ///< one of each place: calls that repeat, with other roots or collectives in between
 };
 
 }  // namespace rondo

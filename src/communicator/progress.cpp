@@ -27,7 +27,7 @@ bool Communicator::Impl::pump(Channel& channel) {
     std::optional<Error> error;
     if (!operation->begun) {
       error = prepare(channel, *operation);
-      if (!error) begin(channel, *operation);
+      if (!error) begin_recorded(channel, *operation);
     }
     if (!error) {
       const Progress progress = advance(channel, *operation, 1);

@@ -22,6 +22,7 @@ Context::Context(ContextLayout layout, std::uint32_t rank, std::vector<std::byte
       transport_(transport),
       first_channel_(first_channel) {
   for (std::uint64_t parity = 0; parity < 2; ++parity) {
+    inline_lines_[parity] = layout_.inline_line(parity, 0);
     bases_[parity].assign(base_count(static_cast<std::uint32_t>(areas_.size())), nullptr);
     for (std::size_t r = 0; r < areas_.size(); ++r)
       if (areas_[r] != nullptr) bases_[parity][base_staging + r] = areas_[r] + layout_.staging(parity);

@@ -100,7 +100,7 @@ class Context {
   }
   LaneLine& lane(std::uint32_t rank, std::uint32_t index) const { return *at<LaneLine>(rank, layout_.lane(index)); }
   InlineLine* inline_lines(std::uint32_t rank, std::uint64_t parity, std::uint32_t first) const {
-    return at<InlineLine>(rank, layout_.inline_line(parity, first));
+    return at<InlineLine>(rank, inline_lines_[parity]) + first;
   }
   bool mapped(std::uint32_t rank) const { return areas_[rank] != nullptr; }
   /// Base table of a parity; entries 0 and 1 (input, output) are the running call's.
@@ -135,6 +135,7 @@ class Context {
   std::vector<std::byte*> areas_;
   std::vector<std::uint32_t> members_;
   std::vector<std::byte*> bases_[2];
+  std::uint64_t inline_lines_[2];  ///< where they begin in an area, by parity
   Transport* transport_;
   std::uint32_t first_channel_;
 };

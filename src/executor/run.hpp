@@ -124,6 +124,7 @@ class BasicRun {
   Progress inline_publish(const ExecStep& step);
   Progress inline_gather(const ExecStep& step, std::uint32_t spins);
   Progress inline_gather_many(const ExecStep& step, std::uint32_t spins);
+  void inline_store(const ExecStep& step, void* const* sources, std::byte* result);
   void inline_result(const ExecStep& step, void* const* sources, std::byte* spare);
   bool links_idle();
   std::uint32_t channel_of(const ExecOperand& link) const;

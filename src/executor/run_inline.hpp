@@ -22,7 +22,7 @@ Progress BasicRun<digests>::inline_publish(const ExecStep& step) {
 template <bool digests>
 Progress BasicRun<digests>::poll_line(std::uint32_t rank, const InlineLine& line, std::uint32_t spins) {
   for (std::uint32_t spin = 0;; ++spin) {
-    // pairs with publish_lines(): release of the flag publishes the payload
+    // pairs with fill_line(): release of the flag publishes the payload
     const std::uint64_t seen = line.flag.load(std::memory_order_acquire);
     if (seen == flag()) return Progress::done;
     if (digests && seen >> 32 == (call_ & 0xffffffff) && seen != 0) {
@@ -49,6 +49,11 @@ Progress BasicRun<digests>::inline_gather(const ExecStep& step, std::uint32_t sp
     InlineLine* line = context_->inline_lines(operands[i].base, parity_, static_cast<std::uint32_t>(operands[i].offset));
     if (const Progress seen = poll_line(operands[i].base, *line, spins); seen != Progress::done) return seen;
     pointers[i] = line->payload;
+  }
+  const ExecOperand& destination = operands[step.sources];
+  if (step.destinations == 1 && destination.kind != ExecOperand::inline_line) {  // what most tiny calls end with
+    inline_store(step, pointers, user_address(destination));
+    return Progress::done;
   }
   alignas(8) std::byte line_copy[inline_payload];
   inline_result(step, pointers, line_copy);
@@ -80,6 +85,15 @@ Progress BasicRun<digests>::inline_gather_many(const ExecStep& step, std::uint32
   return Progress::done;
 }
 
+/// Combines or copies to one place.
+template <bool digests>
+inline void BasicRun<digests>::inline_store(const ExecStep& step, void* const* sources, std::byte* result) {
+  if (step.chunk_bytes == 0) return;
+  void* target = result;
+  if (step.reduces) combine(step, const_cast<const void* const*>(sources), &target, 1, step.chunk_bytes, {});
+  else if (sources[0] != target) small_copy(result, sources[0], step.chunk_bytes);
+}
+
 /// Combines or copies to the destinations; the result goes straight to the first user buffer among them, else by way of `spare`.
 template <bool digests>
 void BasicRun<digests>::inline_result(const ExecStep& step, void* const* sources, std::byte* spare) {
@@ -91,12 +105,7 @@ void BasicRun<digests>::inline_result(const ExecStep& step, void* const* sources
       result = user_address(destinations[i]);
       break;
     }
-  if (bytes != 0) {
-    void* target = result;
-    if (step.reduces) combine(step, const_cast<const void* const*>(sources), &target, 1, bytes, {});
-    else if (sources[0] != target) small_copy(result, sources[0], bytes);
-  }
-  if (step.destinations == 1 && result != spare) return;  // what a tiny call ends with: it is there already
+  inline_store(step, sources, result);
   for (std::uint32_t i = 0; i < step.destinations; ++i) {
     if (destinations[i].kind == ExecOperand::inline_line) {
       const auto first = static_cast<std::uint32_t>(destinations[i].offset);

@@ -15,7 +15,7 @@ namespace rondo {
 inline constexpr std::uint64_t small_copy_limit = 64;
 
 /// memcpy for few bytes: two overlapping moves instead of a call. More bytes go to memcpy.
-inline void small_copy(void* destination, const void* source, std::uint64_t bytes) {
+[[gnu::always_inline]] inline void small_copy(void* destination, const void* source, std::uint64_t bytes) {
   auto* to = static_cast<std::byte*>(destination);
   const auto* from = static_cast<const std::byte*>(source);
   const auto ends = [&]<class Word>(Word) {
@@ -36,19 +36,23 @@ inline void small_copy(void* destination, const void* source, std::uint64_t byte
   else if (bytes == 1) *to = *from;
 }
 
+/// Writes at most `inline_payload` bytes into an inline line, then its flag.
+[[gnu::always_inline]] inline void fill_line(InlineLine& line, const std::byte* source, std::uint64_t bytes, std::uint64_t flag) {
+  small_copy(line.payload, source, bytes);
+  // pairs with Run::poll_line: acquire of the flag sees the payload
+  line.flag.store(flag, std::memory_order_release);
+}
+
 /// Writes `bytes` into consecutive inline lines, each with its flag. No bytes: one line, the flag alone.
 inline void publish_lines(InlineLine* lines, const std::byte* source, std::uint64_t bytes, std::uint64_t flag) {
+  if (bytes <= inline_payload) {  // most such calls, and those where it shows
+    fill_line(*lines, source, bytes, flag);
+    return demote_lines(lines, sizeof(InlineLine));
+  }
   InlineLine* const first = lines;
-  do {
-    const std::uint64_t part = std::min<std::uint64_t>(bytes, inline_payload);
-    small_copy(lines->payload, source, part);
-    // pairs with Run::poll_line: acquire of the flag sees the payload
-    lines->flag.store(flag, std::memory_order_release);
-    ++lines;
-    source += part;
-    bytes -= part;
-  } while (bytes != 0);
-  demote_lines(first, static_cast<std::size_t>(lines - first) * sizeof(InlineLine));
+  for (; bytes > inline_payload; ++lines, source += inline_payload, bytes -= inline_payload) fill_line(*lines, source, inline_payload, flag);
+  fill_line(*lines, source, bytes, flag);
+  demote_lines(first, static_cast<std::size_t>(lines + 1 - first) * sizeof(InlineLine));
 }
 
 inline void unpack_lines(std::byte* destination, const InlineLine* lines, std::uint64_t bytes) {

@@ -30,7 +30,7 @@ constexpr auto seq_cst = std::memory_order_seq_cst;
 constexpr std::array ends{
     End{"signal", "src/executor/run_steps.hpp", "line.progress.store(", release},
     End{"wait", "src/executor/run_steps.hpp", "const std::uint64_t progress = line.progress.load(", acquire},
-    End{"publish line", "src/executor/small_copy.hpp", "lines->flag.store(", release},
+    End{"publish line", "src/executor/small_copy.hpp", "line.flag.store(", release},
     End{"poll line", "src/executor/run_inline.hpp", "const std::uint64_t seen = line.flag.load(", acquire},
     End{"finish", "src/executor/run_steps.hpp", "context.status(context.rank()).done.store(", release},
     End{"enter", "src/executor/run_steps.hpp", "if (context.status(rank).done.load(", acquire},
