@@ -25,11 +25,21 @@ inline constexpr std::uint64_t small_copy_limit = 64;
     std::memcpy(to, &first, sizeof(Word));
     std::memcpy(to + bytes - sizeof(Word), &last, sizeof(Word));
   };
-  struct Words2 { std::uint64_t w[2]; };
-  struct Words4 { std::uint64_t w[4]; };
-  if (bytes > 64) std::memcpy(to, from, bytes);
-  else if (bytes >= 32) ends(Words4{});
-  else if (bytes >= 16) ends(Words2{});
+  // Vectors, since compilers copy a struct by way of the stack, in other widths than it is then read in.
+  using Words2 [[gnu::vector_size(16)]] = std::uint64_t;
+  if (bytes > 64) {
+    std::memcpy(to, from, bytes);
+  } else if (bytes >= 32) {
+    Words2 words[4];
+    std::memcpy(&words[0], from, 16);
+    std::memcpy(&words[1], from + 16, 16);
+    std::memcpy(&words[2], from + bytes - 32, 16);
+    std::memcpy(&words[3], from + bytes - 16, 16);
+    std::memcpy(to, &words[0], 16);
+    std::memcpy(to + 16, &words[1], 16);
+    std::memcpy(to + bytes - 32, &words[2], 16);
+    std::memcpy(to + bytes - 16, &words[3], 16);
+  } else if (bytes >= 16) ends(Words2{});
   else if (bytes >= 8) ends(std::uint64_t{});
   else if (bytes >= 4) ends(std::uint32_t{});
   else if (bytes >= 2) ends(std::uint16_t{});
