@@ -6,6 +6,7 @@
 #include <ctime>
 
 #include "calibration/add_floats.hpp"
+#include "calibration/fields.hpp"
 #include "calibration/memory.hpp"
 #include "calibration/pair.hpp"
 #include "calibration/team.hpp"
@@ -25,11 +26,14 @@ constexpr std::size_t most_processors = 64;              ///< that are busy at o
 constexpr std::uint64_t line_bytes = 64;
 constexpr double most_lines = 1e6;
 constexpr double worth_memory = 0.95;  ///< of the time, or slots in a longer ring are not worth it
-constexpr double least_cached = 0.25, most_cached = 2;  ///< outputs that may be better written to the caches or past them, as parts of a cache
+/// Outputs that may be better written to the caches or past them, as multiples of a cache: of the largest one, or of a core's own.
+constexpr double least_cached = 0.25, most_cached = 2, most_of_own = 16;
 constexpr double worth_streaming = 0.85;
+constexpr double as_good = 1.03;  ///< where memory beats the shared cache: reductions gain by streaming where copies draw level
 constexpr std::uint32_t attempts = 3;
 constexpr double apart = 1.5;         ///< latencies that differ by more are of two distances
 constexpr double copying_ns = 60e6;   ///< how long one processor copies for one figure
+constexpr std::uint32_t rounds = 5;   ///< of everything, whose middle is taken: what else a machine does comes and goes within seconds
 
 struct Copying {
   double copy_ns_per_byte = 0;
@@ -90,14 +94,15 @@ Result<Copying> copy_through(const std::vector<std::uint32_t>& cpus, std::uint64
   return slowest;
 }
 
-/// From which size on, as a part of `cache`, outputs are better written past the caches, all of `cpus` copying at once.
-Result<double> least_streamed(const std::vector<std::uint32_t>& cpus, std::uint64_t cache) {
-  double least = most_cached;
-  for (double part = most_cached / 2; part >= least_cached; part /= 2) {
+/// From how many times `cache` on outputs are better written past the caches, in `worth` of the time, all of `cpus` copying at once; `most` where
+/// smaller ones are not.
+Result<double> least_streamed(const std::vector<std::uint32_t>& cpus, std::uint64_t cache, double most, double worth) {
+  double least = most;
+  for (double part = most / 2; part >= least_cached; part /= 2) {
     const auto output = static_cast<std::uint64_t>(part * static_cast<double>(cache));
     auto taken = copy_through(cpus, std::min(most_memory_bytes / cpus.size(), 3 * output));
     if (!taken) return taken.error();
-    if (taken->streamed_ns_per_byte > worth_streaming * taken->copy_ns_per_byte) break;
+    if (taken->streamed_ns_per_byte > worth * taken->copy_ns_per_byte) break;
     least = part;
   }
   return least;
@@ -178,9 +183,7 @@ std::string today() {
   return text;
 }
 
-}  // namespace
-
-Result<CoreFigures> calibrate(const Topology& topology) {
+Result<CoreFigures> measure_once(const Topology& topology) {
   CoreFigures figures = core_figures(topology);
   std::vector<std::uint32_t> cores = cores_of(topology);
   if (cores.empty()) return Error{Errc::unsupported, "the topology names no processor of this machine", 0, "calibration"};
@@ -189,7 +192,7 @@ Result<CoreFigures> calibrate(const Topology& topology) {
 
   auto own = copy_through({cores[0]}, own_cache / 4);
   if (!own) return own.error();
-  // Steps and calls can't be measured without a collective; a core that copies more slowly than others of its kind does everything more slowly.
+  // Steps and calls aren't measured here, where there is no communicator; a core that copies more slowly than others of its kind does everything more slowly.
   const double slower = own->copy_ns_per_byte / figures.copy_ns_per_byte;
   figures.step_ns *= slower;
   figures.call_ns *= slower;
@@ -209,11 +212,30 @@ Result<CoreFigures> calibrate(const Topology& topology) {
   if (!streamed) return streamed.error();
   figures.shared_ns_per_byte = shared;
   figures.memory_ns_per_byte = std::max(0.0, (streamed->copy_ns_per_byte - own->copy_ns_per_byte) / 2 - shared);
-  auto streaming = least_streamed(cores, cpu_stores().memory_beats_shared_cache ? own_cache : cache);
+  auto streaming = cpu_stores().memory_beats_shared_cache ? least_streamed(cores, own_cache, most_of_own, as_good)
+                                                          : least_streamed(cores, cache, most_cached, worth_streaming);
   if (!streaming) return streaming.error();
   figures.stream_parts = *streaming;
   figures.source = "measured by rondo calibrate, " + today();
   return figures;
+}
+
+}  // namespace
+
+Result<CoreFigures> calibrate(const Topology& topology) {
+  std::vector<CoreFigures> all;
+  for (std::uint32_t round = 0; round < rounds; ++round) {
+    auto figures = measure_once(topology);
+    if (!figures) return figures;
+    all.push_back(std::move(*figures));
+  }
+  CoreFigures middle = all.front();
+  for (const calibration::Field& field : calibration::fields) {
+    const auto less = [&](const CoreFigures& a, const CoreFigures& b) { return a.*field.value < b.*field.value; };
+    std::nth_element(all.begin(), all.begin() + rounds / 2, all.end(), less);
+    middle.*field.value = all[rounds / 2].*field.value;
+  }
+  return middle;
 }
 
 }  // namespace rondo

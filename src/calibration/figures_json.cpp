@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_text.hpp"
+#include "calibration/fields.hpp"
 #include "rondo/calibration.hpp"
 
 namespace rondo {
@@ -10,28 +11,13 @@ namespace {
 constexpr int deepest = 2;
 constexpr double largest = 1e9;
 
-struct Field {
-  const char* name;
-  double CoreFigures::* value;
-  double least = 0;
-};
-constexpr double some = 1e-6;  ///< of a figure that can't be nothing
-constexpr Field fields[] = {{"copy_ns_per_byte", &CoreFigures::copy_ns_per_byte, some}, {"reduce_ns_per_byte", &CoreFigures::reduce_ns_per_byte},
-                            {"fetch_ns_per_byte", &CoreFigures::fetch_ns_per_byte},   {"shared_ns_per_byte", &CoreFigures::shared_ns_per_byte},
-                            {"memory_ns_per_byte", &CoreFigures::memory_ns_per_byte}, {"pull_lines", &CoreFigures::pull_lines},
-                            {"publish_lines", &CoreFigures::publish_lines},           {"share_lines", &CoreFigures::share_lines},
-                            {"ring_bytes", &CoreFigures::ring_bytes},                 {"stream_parts", &CoreFigures::stream_parts},
-                            {"kernel_ns_per_byte", &CoreFigures::kernel_ns_per_byte}, {"kernel_call_ns", &CoreFigures::kernel_call_ns},
-                            {"step_ns", &CoreFigures::step_ns, some},                {"call_ns", &CoreFigures::call_ns},
-                            {"switch_ns", &CoreFigures::switch_ns}};
-
 Error wrong(const std::string& what) { return Error{Errc::invalid_argument, what, 0, "calibration"}; }
 
 }  // namespace
 
 std::string write_core_figures(const CoreFigures& figures) {
   nlohmann::ordered_json json;
-  for (const Field& field : fields) json[field.name] = figures.*field.value;
+  for (const calibration::Field& field : calibration::fields) json[field.name] = figures.*field.value;
   json["source"] = figures.source;
   return json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
@@ -42,7 +28,7 @@ Result<CoreFigures> read_core_figures(std::string_view text) {
   if (problem.any()) return wrong(problem.error().detail);
   if (!json.is_object()) return wrong("expected an object of figures");
   CoreFigures figures;
-  for (const Field& field : fields) {
+  for (const calibration::Field& field : calibration::fields) {
     const auto found = json.find(field.name);
     const bool fits = found != json.end() && found->is_number() && found->get<double>() >= field.least && found->get<double>() <= largest;
     const char* least = field.least > 0 ? "1e-6" : "0";
@@ -53,7 +39,7 @@ Result<CoreFigures> read_core_figures(std::string_view text) {
   const auto source = json.find("source");
   if (source == json.end() || !source->is_string()) return wrong("\"source\": expected a text that says where the figures come from");
   figures.source = source->get<std::string>();
-  if (json.size() != std::size(fields) + 1) return wrong("expected no other members than the figures and \"source\"");
+  if (json.size() != std::size(calibration::fields) + 1) return wrong("expected no other members than the figures and \"source\"");
   return figures;
 }
 

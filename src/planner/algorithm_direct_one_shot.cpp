@@ -98,9 +98,10 @@ Shape shape(const Request& request, const CostModel&, const PlanLimits&) {
 }
 
 Cost predict(const Request& request, const CostModel& cost, const PlanLimits& limits, const Shape& shape) {
-  const Terms terms(request, cost, limits, shape);
+  Terms terms(request, cost, limits, shape);
   const double others = terms.ranks - 1;
   const double blocks = others * terms.block;
+  terms.read_of_peers(is_rooted(request.collective) ? blocks / terms.ranks : blocks);
   const bool reduces = is_reduction(request.collective);
   const double own = reduces ? 0 : terms.copy(terms.block);
   double moving = 0;

@@ -71,6 +71,9 @@ struct Terms {
     near = std::min(1.0, beside);
   }
 
+  /// Of a direct plan: what a rank reads of the peers' buffers, on the average. It takes its part of the largest cache, too.
+  void read_of_peers(double bytes) { touched_by_each += bytes; }
+
   bool crowded() const { return cost.cores_per_rank < 1; }
 
   /// A signal seen by its waiter. With fewer processors than ranks that takes the scheduler, once for each rank on a
@@ -171,9 +174,11 @@ struct Terms {
 
   /// Work of a rank: what moving takes, steps, and what of the user's buffers doesn't stay in the cache.
   double work_ns(double moving_ns, double steps) const {
-    // Of what goes round through a cache that is too small for it, half the cache's size is still there the next time.
+    // Of what goes round through an own cache that is too small for it, half the cache's size is still there the next time. The largest
+    // cache, of which a rank's part is what all leave to it, begins to lose at half that size what goes round, and at the whole it keeps nothing.
     const double shared = std::max(0.0, touched - static_cast<double>(cost.own_cache_bytes) / 2);
-    const double beyond = std::max(0.0, touched_by_each - static_cast<double>(cost.cache_bytes) / 2);
+    const double half = std::max(1.0, static_cast<double>(cost.cache_bytes) / 2);
+    const double beyond = touched_by_each * std::clamp((touched_by_each - half) / half, 0.0, 1.0);
     const double fetching = shared * cost.core.shared_ns_per_byte + beyond * cost.core.memory_ns_per_byte;
     return (moving_ns + steps * cost.core.step_ns + fetching + cost.core.call_ns) / cost.cores_per_rank;
   }
