@@ -54,7 +54,7 @@ struct Level {
 /// processor, or measured by `rondo calibrate`. Units: ns, ns per byte, and lines.
 struct CoreFigures {
   double copy_ns_per_byte = 0;    ///< copying within its own caches
-  double reduce_ns_per_byte = 0;  ///< adding one more source
+  double reduce_ns_per_byte = 0;  ///< combining what another core has just written, more than copying it
   double fetch_ns_per_byte = 0;   ///< reading what a core has just written that is no distance away
   double shared_ns_per_byte = 0;  ///< more for a byte of the caller's buffers that its own caches don't hold
   double memory_ns_per_byte = 0;  ///< more again for one that no cache holds, while all cores move such bytes

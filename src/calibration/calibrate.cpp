@@ -136,6 +136,7 @@ void take_links(CoreFigures& figures, const calibration::PairFigures& near, cons
       std::max(figures.copy_ns_per_byte, near.pull_ns_per_byte - near.latency_ns / (double{line_bytes} * figures.pull_lines));
   figures.publish_lines = lines_for(far.latency_ns, far.publish_ns_per_byte - figures.copy_ns_per_byte);
   figures.share_lines = cpu_stores().copies_beat_stores ? 0 : lines_for(far.latency_ns, far.share_ns_per_byte);
+  figures.reduce_ns_per_byte = near.reduce_ns_per_byte;
 }
 
 /// The kernel's copies were of `copied_bytes` each.

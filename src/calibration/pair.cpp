@@ -72,6 +72,8 @@ class Side {
       alone.push_back(time([&](std::uint64_t at) { add(output_ + at, at, false); }));
       shared.push_back(time([&](std::uint64_t at) { add(slots_ + block + at, at, true); }));
       meet();
+      combined.push_back(time([&](std::uint64_t at) { add_floats(output_ + at, input_ + at, peers_ + block + at, piece_); }));
+      meet();
       for (const std::size_t side : {0, 1}) {  // in turn: two processes don't share their page tables, as these threads do
         if (side == self_) copy_by_kernel();
         meet();
@@ -79,7 +81,7 @@ class Side {
     }
   }
 
-  std::vector<double> publish, pull, alone, shared, kernel, kernel_call;
+  std::vector<double> publish, pull, alone, shared, combined, kernel, kernel_call;
   bool kernel_copies = true;
 
  private:
@@ -170,7 +172,8 @@ Result<PairFigures> exchange(std::uint32_t a, std::uint32_t b, std::uint64_t byt
   for (const std::size_t self : {0, 1}) sides[self].read_input_of(sides[1 - self]);
   if (auto done = run_on({a, b}, [&](std::size_t self) { sides[self].run(); }); !done) return done.error();
   const auto mean = [&](std::vector<double> Side::* what) { return (lower_quartile(sides[0].*what) + lower_quartile(sides[1].*what)) / 2; };
-  PairFigures figures{0, mean(&Side::publish), mean(&Side::pull), std::max(0.0, mean(&Side::shared) - mean(&Side::alone)), 0, 0, 0};
+  PairFigures figures{0, mean(&Side::publish), mean(&Side::pull), std::max(0.0, mean(&Side::shared) - mean(&Side::alone)),
+                      std::max(0.0, mean(&Side::combined) - mean(&Side::pull)), 0, 0, 0};
   if (sides[0].kernel_copies && sides[1].kernel_copies) {
     figures.kernel_ns_per_byte = mean(&Side::kernel);
     figures.kernel_call_ns = mean(&Side::kernel_call);

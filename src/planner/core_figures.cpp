@@ -46,21 +46,21 @@ constexpr CoreFigures intel{.copy_ns_per_byte = 0.012,
                             .source = {}};
 
 // As `rondo calibrate` measured two cores of a Xeon of 2019 (Cascade Lake, 130 ns), in the middle of several runs.
-constexpr CoreFigures older_intel{.copy_ns_per_byte = 0.033,
-                                  .reduce_ns_per_byte = 0.02,
-                                  .fetch_ns_per_byte = 0.071,
-                                  .shared_ns_per_byte = 0.021,
+constexpr CoreFigures older_intel{.copy_ns_per_byte = 0.031,
+                                  .reduce_ns_per_byte = 0.0155,
+                                  .fetch_ns_per_byte = 0.064,
+                                  .shared_ns_per_byte = 0.0255,
                                   .memory_ns_per_byte = 0.074,
                                   .pull_lines = 67,
-                                  .publish_lines = 200,
-                                  .share_lines = 30,
+                                  .publish_lines = 47,
+                                  .share_lines = 26.5,
                                   .ring_bytes = 128 << 10,
                                   .stream_parts = 8,
-                                  .kernel_ns_per_byte = 0.042,
-                                  .kernel_call_ns = 860,
-                                  .step_ns = 13,
-                                  .call_ns = 50,
-                                  .switch_ns = 1000,
+                                  .kernel_ns_per_byte = 0.055,
+                                  .kernel_call_ns = 1000,
+                                  .step_ns = 18,
+                                  .call_ns = 70,
+                                  .switch_ns = 900,
                                   .source = {}};
 
 // In between.
