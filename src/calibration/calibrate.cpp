@@ -27,9 +27,8 @@ constexpr std::uint64_t line_bytes = 64;
 constexpr double most_lines = 1e6;
 constexpr double worth_memory = 0.95;  ///< of the time, or slots in a longer ring are not worth it
 /// Outputs that may be better written to the caches or past them, as multiples of a cache: of the largest one, or of a core's own.
-constexpr double least_cached = 0.25, most_cached = 2, most_of_own = 16;
+constexpr double least_cached = 0.25, most_cached = 2, most_of_own = 32;
 constexpr double worth_streaming = 0.85;
-constexpr double as_good = 1.03;  ///< where memory beats the shared cache: reductions gain by streaming where copies draw level
 constexpr std::uint32_t attempts = 3;
 constexpr double apart = 1.5;         ///< latencies that differ by more are of two distances
 constexpr double copying_ns = 60e6;   ///< how long one processor copies for one figure
@@ -94,15 +93,14 @@ Result<Copying> copy_through(const std::vector<std::uint32_t>& cpus, std::uint64
   return slowest;
 }
 
-/// From how many times `cache` on outputs are better written past the caches, in `worth` of the time, all of `cpus` copying at once; `most` where
-/// smaller ones are not.
-Result<double> least_streamed(const std::vector<std::uint32_t>& cpus, std::uint64_t cache, double most, double worth) {
+/// From how many times `cache` on outputs are better written past the caches, all of `cpus` copying at once; `most` where smaller ones are not.
+Result<double> least_streamed(const std::vector<std::uint32_t>& cpus, std::uint64_t cache, double most) {
   double least = most;
   for (double part = most / 2; part >= least_cached; part /= 2) {
     const auto output = static_cast<std::uint64_t>(part * static_cast<double>(cache));
     auto taken = copy_through(cpus, std::min(most_memory_bytes / cpus.size(), 3 * output));
     if (!taken) return taken.error();
-    if (taken->streamed_ns_per_byte > worth * taken->copy_ns_per_byte) break;
+    if (taken->streamed_ns_per_byte > worth_streaming * taken->copy_ns_per_byte) break;
     least = part;
   }
   return least;
@@ -213,8 +211,7 @@ Result<CoreFigures> measure_once(const Topology& topology) {
   if (!streamed) return streamed.error();
   figures.shared_ns_per_byte = shared;
   figures.memory_ns_per_byte = std::max(0.0, (streamed->copy_ns_per_byte - own->copy_ns_per_byte) / 2 - shared);
-  auto streaming = cpu_stores().memory_beats_shared_cache ? least_streamed(cores, own_cache, most_of_own, as_good)
-                                                          : least_streamed(cores, cache, most_cached, worth_streaming);
+  auto streaming = cpu_stores().memory_beats_shared_cache ? least_streamed(cores, own_cache, most_of_own) : least_streamed(cores, cache, most_cached);
   if (!streaming) return streaming.error();
   figures.stream_parts = *streaming;
   figures.source = "measured by rondo calibrate, " + today();

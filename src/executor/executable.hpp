@@ -31,7 +31,7 @@ struct ExecOperand {
   bool contribution = false;  ///< premul_sum scales it
   bool streamed = false;      ///< a destination nobody reads soon
   bool pulled = false;        ///< a destination that is copied to out of a slot, by cpu_pull
-  bool claimed = false;       ///< a destination of a reduction that peers have read: its lines are asked for ahead
+  bool claimed = false;       ///< a destination of a reduction: its lines are asked for ahead, a user buffer's out of place alone
 
   /// Whether it is a part of this rank's input, or of its output (`base_input`, `base_output`).
   bool is_in(std::uint32_t buffer) const { return kind == user && base == buffer; }

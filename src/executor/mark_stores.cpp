@@ -23,11 +23,11 @@ void mark_streamed(Executable& executable, std::uint64_t above_bytes) {
     }
 }
 
-/// Slots that reductions fill.
+/// What reductions write: slots that peers have read, outputs that the caches don't hold.
 void mark_claimed(Executable& executable) {
   for (const ExecStep& step : executable.steps)
     for (std::uint32_t i = step.sources; step.op == ExecOp::reduce && i < step.sources + step.destinations; ++i)
-      if (ExecOperand& operand = executable.operands[step.first_operand + i]; operand.kind == ExecOperand::slot) operand.claimed = true;
+      executable.operands[step.first_operand + i].claimed = true;
 }
 
 /// What is copied out of slots.

@@ -27,9 +27,12 @@ struct StoreHints {
   std::uint64_t streamed = 0;  ///< past the caches
   std::uint64_t claimed = 0;   ///< lines are asked for ahead
 
-  void add(const ExecOperand& operand, std::uint32_t destination, bool streams) {
-    if (streams && operand.streamed) streamed |= std::uint64_t{1} << destination;
-    if (operand.claimed) claimed |= std::uint64_t{1} << destination;
+  /// In place the output's lines are in the caches already, having just been read: what is said of user buffers holds out of place.
+  void add(const ExecOperand& operand, std::uint32_t destination, bool out_of_place) {
+    const std::uint64_t bit = std::uint64_t{1} << destination;
+    if (operand.kind != ExecOperand::slot && !out_of_place) return;
+    if (operand.streamed) streamed |= bit;
+    else if (operand.claimed) claimed |= bit;
   }
 };
 
@@ -150,7 +153,7 @@ class BasicRun {
   std::uint32_t history_ = 0;   ///< of all calls up to this one, for its flags
   std::uint32_t disagreeing_ = 0;
   bool entered_ = false;
-  bool streams_ = false;        ///< write streamed destinations past the caches
+  bool out_of_place_ = false;    ///< what is said of how user buffers are best written holds
   double scale_ = 1;
   const CallIdentity* identity_ = nullptr;
   const ExecStep* blocked_ = nullptr;

@@ -13,7 +13,7 @@ namespace rondo {
 /// Tiny calls, which run inlined, have their few lines gathered before and scattered behind: their steps then know no list.
 template <bool digests>
 void BasicRun<digests>::bind_segments(const SegmentTable& table) {
-  streams_ = true;  // where it isn't in place, segment by segment
+  out_of_place_ = true;  // where it isn't in place, segment by segment
   if (!executable_->inlined) {
     segments_ = &table;
     return;

@@ -27,8 +27,7 @@ void BasicRun<digests>::begin(Context& context, const Executable& executable, co
   // The plan never writes an input; the base table is shared with outputs, hence the cast.
   bases_[base_input] = static_cast<std::byte*>(const_cast<void*>(binding.input));
   bases_[base_output] = static_cast<std::byte*>(binding.output);
-  // In place the output's lines are in the caches already, having just been read.
-  streams_ = binding.input != binding.output;
+  out_of_place_ = binding.input != binding.output;
   segments_ = scattered_ = nullptr;
   if (binding.segments != nullptr) [[unlikely]] bind_segments(*binding.segments);
   entered_ = false;
@@ -262,7 +261,7 @@ void BasicRun<digests>::move(const ExecStep& step, std::uint64_t piece) {
         else if (operands[i].kind == ExecOperand::slot) cpu_publish(destination, source, bytes);
         else if (operands[i].pulled)
           cpu_pull(destination, source, bytes, begin + bytes < step.chunk_bytes && address(operands[0], piece + 1) == source + bytes);
-        else cpu_copy(destination, source, bytes, streams_ && operands[i].streamed);
+        else cpu_copy(destination, source, bytes, out_of_place_ && operands[i].streamed);
       }
     return;
   }
@@ -271,7 +270,7 @@ void BasicRun<digests>::move(const ExecStep& step, std::uint64_t piece) {
   StoreHints hints;
   for (std::uint32_t i = 0; i < total; ++i) {
     pointers[i] = address(operands[i], piece);
-    if (i - step.sources < 64) hints.add(operands[i], i - step.sources, streams_);
+    if (i - step.sources < 64) hints.add(operands[i], i - step.sources, out_of_place_);
   }
   if (step.destinations > 1 && exec.copies_beat_stores) combine_and_copy(step, pointers, bytes, hints);
   else combine(step, const_cast<const void* const*>(pointers), pointers + step.sources, step.destinations, bytes, hints);

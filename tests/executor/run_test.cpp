@@ -118,7 +118,7 @@ TEST_CASE("a reduction to several destinations gives one sum however the process
         }
 }
 
-TEST_CASE("how destinations are written is marked where it pays: slots of reductions are claimed, outputs are pulled out of slots") {
+TEST_CASE("how destinations are written is marked where it pays: what reductions write is claimed, outputs are pulled out of slots") {
   const auto compiled = [](const char* algorithm, std::uint64_t count, bool claims_pay, bool pulls_beat_copies) {
     CompileRequest request;
     request.count = count;
@@ -128,19 +128,34 @@ TEST_CASE("how destinations are written is marked where it pays: slots of reduct
     return compile(*plan_of(request_of(Collective::all_reduce, 2, count * 4), algorithm), request).value();
   };
   const auto marked = [](const Executable& executable, bool ExecOperand::* mark, ExecOperand::Kind kind) {
-    std::size_t count = 0;
-    for (const ExecOperand& operand : executable.operands) {
-      if (operand.*mark) CHECK(operand.kind == kind);
-      count += operand.*mark;
-    }
-    return count;
+    return std::count_if(executable.operands.begin(), executable.operands.end(), [&](const ExecOperand& operand) { return operand.*mark && operand.kind == kind; });
   };
   constexpr std::uint64_t count = 10'000;
   CHECK(marked(compiled("two_shot", count, true, false), &ExecOperand::claimed, ExecOperand::slot) == 1);
+  CHECK(marked(compiled("two_shot", count, true, false), &ExecOperand::claimed, ExecOperand::user) == 1);
   CHECK(marked(compiled("two_shot", count, false, false), &ExecOperand::claimed, ExecOperand::slot) == 0);
   CHECK(marked(compiled("one_shot", count, true, false), &ExecOperand::claimed, ExecOperand::slot) == 0);  // its reductions end in the output
+  CHECK(marked(compiled("one_shot", count, true, false), &ExecOperand::claimed, ExecOperand::user) == 1);
   CHECK(marked(compiled("two_shot", count, false, true), &ExecOperand::pulled, ExecOperand::user) == 1);
+  CHECK(marked(compiled("two_shot", count, false, true), &ExecOperand::pulled, ExecOperand::slot) == 0);
   CHECK(marked(compiled("two_shot", count, false, false), &ExecOperand::pulled, ExecOperand::user) == 0);
+}
+
+TEST_CASE("outputs are streamed or claimed, and out of place alone; slots are claimed always") {
+  ExecOperand output, slot;
+  slot.kind = ExecOperand::slot;
+  output.claimed = slot.claimed = true;
+  const auto hints = [](const ExecOperand& operand, bool out_of_place) {
+    StoreHints made;
+    made.add(operand, 3, out_of_place);
+    return std::pair(made.streamed, made.claimed);
+  };
+  CHECK(hints(slot, false) == std::pair<std::uint64_t, std::uint64_t>(0, 8));
+  CHECK(hints(output, true) == std::pair<std::uint64_t, std::uint64_t>(0, 8));
+  CHECK(hints(output, false) == std::pair<std::uint64_t, std::uint64_t>(0, 0));
+  output.streamed = true;
+  CHECK(hints(output, true) == std::pair<std::uint64_t, std::uint64_t>(8, 0));
+  CHECK(hints(output, false) == std::pair<std::uint64_t, std::uint64_t>(0, 0));
 }
 
 TEST_CASE("blocks with less than a cache line for each chunk are summed right by every algorithm") {
