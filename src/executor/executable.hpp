@@ -30,7 +30,7 @@ struct ExecOperand {
   Kind kind = user;
   bool contribution = false;  ///< premul_sum scales it
   bool streamed = false;      ///< a destination nobody reads soon
-  bool pulled = false;        ///< a destination that is copied to out of a slot, by cpu_pull
+  bool pulled = false;        ///< a destination that is copied to by cpu_pull: out of a slot, or past what caches hold
   bool claimed = false;       ///< a destination of a reduction: its lines are asked for ahead, a user buffer's out of place alone
 
   /// Whether it is a part of this rank's input, or of its output (`base_input`, `base_output`).

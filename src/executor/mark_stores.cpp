@@ -30,10 +30,11 @@ void mark_claimed(Executable& executable) {
       executable.operands[step.first_operand + i].claimed = true;
 }
 
-/// What is copied out of slots.
-void mark_pulled(Executable& executable) {
+/// What is copied out of slots, and of outputs that the caches don't hold what a rank copies for itself, too.
+void mark_pulled(Executable& executable, std::uint64_t cached_bytes) {
+  const bool uncached = executable.output_bytes > cached_bytes;
   for (const ExecStep& step : executable.steps)
-    if (step.op == ExecOp::copy && executable.operands[step.first_operand].kind == ExecOperand::slot)
+    if (step.op == ExecOp::copy && (uncached || executable.operands[step.first_operand].kind == ExecOperand::slot))
       for (std::uint32_t i = 1; i <= step.destinations; ++i) executable.operands[step.first_operand + i].pulled = true;
 }
 
@@ -42,7 +43,7 @@ void mark_pulled(Executable& executable) {
 void mark_stores(Executable& executable, const CompileRequest& request) {
   mark_streamed(executable, request.stream_above_bytes);
   if (request.claims_pay) mark_claimed(executable);
-  if (request.pulls_beat_copies) mark_pulled(executable);
+  if (request.pulls_beat_copies) mark_pulled(executable, request.cached_bytes);
 }
 
 }  // namespace rondo

@@ -141,6 +141,21 @@ TEST_CASE("how destinations are written is marked where it pays: what reductions
   CHECK(marked(compiled("two_shot", count, false, false), &ExecOperand::pulled, ExecOperand::user) == 0);
 }
 
+TEST_CASE("what a rank copies for itself is pulled, too, where the caches don't hold the output") {
+  const auto pulled = [](std::uint64_t cached_bytes) {
+    CompileRequest request;
+    request.count = 10'000;
+    request.layout = layout;
+    request.pulls_beat_copies = true;
+    request.cached_bytes = cached_bytes;
+    const auto executable = compile(*plan_of(request_of(Collective::all_gather, 2, 80'000), "one_shot"), request);
+    REQUIRE(executable);
+    return std::count_if(executable->operands.begin(), executable->operands.end(), [](const ExecOperand& operand) { return operand.pulled; });
+  };
+  CHECK(pulled(80'000) == 1);  // the other rank's block
+  CHECK(pulled(79'999) >= 2);
+}
+
 TEST_CASE("outputs are streamed or claimed, and out of place alone; slots are claimed always") {
   ExecOperand output, slot;
   slot.kind = ExecOperand::slot;
