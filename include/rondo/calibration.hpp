@@ -16,7 +16,8 @@ namespace rondo {
 
 /// Measures the links between this machine's cores and the kernels on them; no collective. `topology` is discover_topology()'s. Takes some five seconds,
 /// on the processors that this thread may use (64 at most), which should have nothing else to do meanwhile, and up to 1 GiB. What can't be measured here (one
-/// processor has no links) is what core_figures() assumes; `call_ns` and `step_ns` are that, scaled by how fast the core copies. Errors: out_of_resources (memory, threads), unsupported (a topology without processors).
+/// processor has no links) is what core_figures() assumes; `call_ns` and `step_ns` are that, scaled by how fast the core copies. Errors:
+/// out_of_resources (memory, threads), unsupported (a topology without processors).
 Result<CoreFigures> calibrate(const Topology& topology);
 
 /// Where this machine's calibration is kept: a file named by the kind of machine, in the folder RONDO_CACHE names, or rondo/ in the user's cache folder

@@ -128,7 +128,8 @@ TEST_CASE("how destinations are written is marked where it pays: what reductions
     return compile(*plan_of(request_of(Collective::all_reduce, 2, count * 4), algorithm), request).value();
   };
   const auto marked = [](const Executable& executable, bool ExecOperand::* mark, ExecOperand::Kind kind) {
-    return std::count_if(executable.operands.begin(), executable.operands.end(), [&](const ExecOperand& operand) { return operand.*mark && operand.kind == kind; });
+    const auto fits = [&](const ExecOperand& operand) { return operand.*mark && operand.kind == kind; };
+    return std::count_if(executable.operands.begin(), executable.operands.end(), fits);
   };
   constexpr std::uint64_t count = 10'000;
   CHECK(marked(compiled("two_shot", count, true, false), &ExecOperand::claimed, ExecOperand::slot) == 1);
