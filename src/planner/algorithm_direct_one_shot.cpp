@@ -101,7 +101,7 @@ Cost predict(const Request& request, const CostModel& cost, const PlanLimits& li
   Terms terms(request, cost, limits, shape);
   const double others = terms.ranks - 1;
   const double blocks = others * terms.block;
-  terms.read_of_peers(is_rooted(request.collective) ? blocks / terms.ranks : blocks);
+  if (!request.symmetric) terms.copied_by_kernel(is_rooted(request.collective) ? blocks / terms.ranks : blocks);
   const bool reduces = is_reduction(request.collective);
   const double own = reduces ? 0 : terms.copy(terms.block);
   double moving = 0;

@@ -44,10 +44,9 @@ Shape shape(const Request& request, const CostModel&, const PlanLimits&) {
 }
 
 Cost predict(const Request& request, const CostModel& cost, const PlanLimits& limits, const Shape& shape) {
-  Terms terms(request, cost, limits, shape);
+  const Terms terms(request, cost, limits, shape);
   const double others = terms.ranks - 1;
   const double parts = others * terms.chunk;
-  terms.read_of_peers(2 * parts);
   const double ends = request.collective == Collective::all_reduce ? terms.signal_ns() : 0;
   const double moving = terms.pull_and_add_from_all(parts) + terms.share_again(terms.chunk) + terms.pull_from_all(parts);
   const double first_lines = 4 * (terms.lines_of_all() - cost.line_ns);

@@ -71,8 +71,8 @@ struct Terms {
     near = std::min(1.0, beside);
   }
 
-  /// Of a direct plan: what a rank reads of the peers' buffers, on the average. It takes its part of the largest cache, too.
-  void read_of_peers(double bytes) { touched_by_each += bytes; }
+  /// What the kernel copies of the peers' buffers for a rank, on the average. It takes its part of the largest cache, too.
+  void copied_by_kernel(double bytes) { touched_by_each += bytes; }
 
   bool crowded() const { return cost.cores_per_rank < 1; }
 
