@@ -14,35 +14,24 @@ namespace rondo {
 
 inline constexpr std::uint64_t small_copy_limit = 64;
 
+/// The first and the last `part` bytes of so many, which may overlap: moves of a width that the compiler knows. A struct as wide would go
+/// by way of the stack, in other widths than it is then read in.
+template <std::size_t part>
+[[gnu::always_inline]] inline void copy_ends(std::byte* to, const std::byte* from, std::uint64_t bytes) {
+  std::memcpy(to, from, part);
+  std::memcpy(to + bytes - part, from + bytes - part, part);
+}
+
 /// memcpy for few bytes: two overlapping moves instead of a call. More bytes go to memcpy.
 [[gnu::always_inline]] inline void small_copy(void* destination, const void* source, std::uint64_t bytes) {
   auto* to = static_cast<std::byte*>(destination);
   const auto* from = static_cast<const std::byte*>(source);
-  const auto ends = [&]<class Word>(Word) {
-    Word first, last;
-    std::memcpy(&first, from, sizeof(Word));
-    std::memcpy(&last, from + bytes - sizeof(Word), sizeof(Word));
-    std::memcpy(to, &first, sizeof(Word));
-    std::memcpy(to + bytes - sizeof(Word), &last, sizeof(Word));
-  };
-  // Vectors, since compilers copy a struct by way of the stack, in other widths than it is then read in.
-  using Words2 [[gnu::vector_size(16)]] = std::uint64_t;
-  if (bytes > 64) {
-    std::memcpy(to, from, bytes);
-  } else if (bytes >= 32) {
-    Words2 words[4];
-    std::memcpy(&words[0], from, 16);
-    std::memcpy(&words[1], from + 16, 16);
-    std::memcpy(&words[2], from + bytes - 32, 16);
-    std::memcpy(&words[3], from + bytes - 16, 16);
-    std::memcpy(to, &words[0], 16);
-    std::memcpy(to + 16, &words[1], 16);
-    std::memcpy(to + bytes - 32, &words[2], 16);
-    std::memcpy(to + bytes - 16, &words[3], 16);
-  } else if (bytes >= 16) ends(Words2{});
-  else if (bytes >= 8) ends(std::uint64_t{});
-  else if (bytes >= 4) ends(std::uint32_t{});
-  else if (bytes >= 2) ends(std::uint16_t{});
+  if (bytes > 64) std::memcpy(to, from, bytes);
+  else if (bytes >= 32) copy_ends<32>(to, from, bytes);
+  else if (bytes >= 16) copy_ends<16>(to, from, bytes);
+  else if (bytes >= 8) copy_ends<8>(to, from, bytes);
+  else if (bytes >= 4) copy_ends<4>(to, from, bytes);
+  else if (bytes >= 2) copy_ends<2>(to, from, bytes);
   else if (bytes == 1) *to = *from;
 }
 
@@ -55,10 +44,6 @@ inline constexpr std::uint64_t small_copy_limit = 64;
 
 /// Writes `bytes` into consecutive inline lines, each with its flag. No bytes: one line, the flag alone.
 inline void publish_lines(InlineLine* lines, const std::byte* source, std::uint64_t bytes, std::uint64_t flag) {
-  if (bytes <= inline_payload) {  // most such calls, and those where it shows
-    fill_line(*lines, source, bytes, flag);
-    return demote_lines(lines, sizeof(InlineLine));
-  }
   InlineLine* const first = lines;
   for (; bytes > inline_payload; ++lines, source += inline_payload, bytes -= inline_payload) fill_line(*lines, source, inline_payload, flag);
   fill_line(*lines, source, bytes, flag);
