@@ -160,8 +160,10 @@ class Plan {
 std::uint32_t input_chunks(const PlanHeader& header);   ///< chunks in a rank's input buffer
 std::uint32_t output_chunks(const PlanHeader& header);  ///< chunks in a rank's output buffer
 
-bool has_input(const PlanHeader& header, std::uint32_t rank);   ///< whether the collective gives this rank one (broadcast, scatter: the root alone)
-bool has_output(const PlanHeader& header, std::uint32_t rank);  ///< whether the collective gives this rank one (reduce, gather: the root alone)
+bool has_input(Collective collective, std::uint32_t root, std::uint32_t rank);   ///< whether it gives this rank one (broadcast, scatter: the root alone)
+bool has_output(Collective collective, std::uint32_t root, std::uint32_t rank);  ///< whether it gives this rank one (reduce, gather: the root alone)
+inline bool has_input(const PlanHeader& header, std::uint32_t rank) { return has_input(header.collective, header.root, rank); }    ///< likewise
+inline bool has_output(const PlanHeader& header, std::uint32_t rank) { return has_output(header.collective, header.root, rank); }  ///< likewise
 
 /// A run of elements in a buffer.
 struct ElementRange {

@@ -59,10 +59,11 @@ Result<void> Communicator::Impl::run(const Call& call) {
 /// new. Needs the token.
 inline bool Communicator::Impl::repeats(const Call& call) {
   Channel& channel = *main_;
-  if (is_busy(channel) || coalesce_below_ != 0 || may_be_symmetric() || broken_.load(std::memory_order_relaxed)) return false;
+  if (is_busy(channel) || coalesce_below_ != 0 || broken_.load(std::memory_order_relaxed)) return false;
   const PlanCache::Recent* recent = channel.cache.repeated(call);
   if (recent == nullptr || !recent->prepared->rule.accepts(call.input, call.output)) return false;
   if (is_in_place_for_all(recent->key, call.input, call.output)) return false;
+  if (may_be_symmetric() ? !lies_alike(*recent, call) : recent->key.symmetric || recent->key.in_place) return false;
   Operation& operation = channel.sync;
   operation.task.key = recent->key;
   operation.task.binding = Binding{call.input, call.output, call.scale};

@@ -133,6 +133,7 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   void leave_buffers(Channel& channel, const Operation& operation);
   bool has_buffers(const PlanKey& key) const;
   bool note_memory(Task& task);
+  bool lies_alike(const PlanCache::Recent& recent, const Call& call) const;
   Error wrong_memory(const Task& task);
   struct Places;
   Places places_of(const Task& task);

@@ -92,12 +92,12 @@ class PlanCache {
     PlanKey key;
     const PreparedPlan* prepared = nullptr;
   };
-  /// The same from the call itself, for one that repeats, on memory of which nothing has to be known; else null, and its key has to be made.
+  /// The same from the call itself, for one that repeats, perhaps on other memory (the key says on which); else null, and its key has to be made.
   const Recent* repeated(const Call& call) const {
     const Recent& recent = recent_[place_of(call.collective, call.root)];
     const PlanKey& key = recent.key;
     const bool same = key.count == call.count && key.root == call.root && key.collective == call.collective && key.type == call.type && key.op == call.op;
-    return same && !key.symmetric && !key.in_place && !key.wire && recent.prepared != nullptr ? &recent : nullptr;
+    return same && !key.wire && recent.prepared != nullptr ? &recent : nullptr;
   }
 
   /// The prepared plan of a call whose key makes sense; valid until clear(). Errors as make_plan and compile.

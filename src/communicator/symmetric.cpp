@@ -66,15 +66,11 @@ struct Communicator::Impl::Places {
 Communicator::Impl::Places Communicator::Impl::places_of(const Task& task) {
   const PlanKey& key = task.key;
   const BlockCounts blocks = block_counts(key.collective, size());
-  PlanHeader header;  // of the collective alone
-  header.collective = key.collective;
-  header.ranks = size();
-  header.root = key.root;
   const SymmetricRoom& room = parts_.family->symmetric();
   const std::uint64_t block_bytes = key.count * size_of(key.type);
   Places places;
-  if (has_input(header, rank())) places.input = room.place_of(task.binding.input, block_bytes * blocks.input, known_input_);
-  if (has_output(header, rank())) places.output = room.place_of(task.binding.output, block_bytes * blocks.output, known_output_);
+  if (has_input(key.collective, key.root, rank())) places.input = room.place_of(task.binding.input, block_bytes * blocks.input, known_input_);
+  if (has_output(key.collective, key.root, rank())) places.output = room.place_of(task.binding.output, block_bytes * blocks.output, known_output_);
   return places;
 }
 
@@ -98,6 +94,18 @@ bool Communicator::Impl::note_memory(Task& task) {
   key.symmetric = places.input == SymmetricRoom::Place::inside && places.output == SymmetricRoom::Place::inside && !key.in_place;
   key.in_place |= key.symmetric && in_place && key.collective == Collective::all_reduce;
   return true;
+}
+
+/// Whether note_memory() would say of a call what it said of the one that made `recent`. False doesn't mean that it wouldn't.
+bool Communicator::Impl::lies_alike(const PlanCache::Recent& recent, const Call& call) const {
+  const PlanKey& key = recent.key;
+  const PointerRule& rule = recent.prepared->rule;
+  if (main_->cache.source().one_process) return key.symmetric && key.in_place == (key.collective == Collective::all_reduce);
+  const SymmetricRoom& room = parts_.family->symmetric();
+  if (!key.symmetric) return !key.in_place && (!rule.reads || !room.holds(call.input)) && (!rule.writes || !room.holds(call.output));
+  return key.in_place == (key.collective == Collective::all_reduce && call.input == call.output) &&
+         (!rule.reads || room.is_known(call.input, rule.input_bytes, known_input_)) &&
+         (!rule.writes || room.is_known(call.output, rule.output_bytes, known_output_));
 }
 
 /// Of a call that note_memory() refused.

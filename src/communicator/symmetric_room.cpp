@@ -72,8 +72,8 @@ SymmetricRoom::Place SymmetricRoom::place_of(const void* buffer, std::uint64_t b
   const auto within = [&] { return address >= known.begin && address < known.end; };
   const auto answer = [&] { return bytes <= known.end - address ? Place::inside : Place::too_long; };
   if (within() && known.generation == generation_.load(std::memory_order_acquire)) return answer();
+  if (!holds(buffer)) return Place::elsewhere;
   const auto begin = reinterpret_cast<std::uintptr_t>(this->begin());
-  if (address < begin || address - begin >= bytes_) return Place::elsewhere;
   const std::lock_guard lock(mutex_);
   const auto above = taken_.upper_bound(address - begin);
   if (above == taken_.begin()) return Place::freed;

@@ -47,6 +47,17 @@ class SymmetricRoom {
     std::uint64_t generation = 0;
   };
   Place place_of(const void* buffer, std::uint64_t bytes, Known& known) const;
+  /// Whether they lie inside by that answer alone. False doesn't mean that they don't.
+  bool is_known(const void* buffer, std::uint64_t bytes, const Known& known) const {
+    const auto address = reinterpret_cast<std::uintptr_t>(buffer);
+    return address >= known.begin && address < known.end && bytes <= known.end - address && known.generation == generation_.load(std::memory_order_acquire);
+  }
+
+  /// Whether an address is in the room, taken or not.
+  bool holds(const void* buffer) const {
+    const auto address = reinterpret_cast<std::uintptr_t>(buffer);
+    return address - reinterpret_cast<std::uintptr_t>(begin()) < bytes_;
+  }
 
   /// Whether anything has ever been taken: until then nothing is inside.
   bool used() const { return generation_.load(std::memory_order_relaxed) != 0; }

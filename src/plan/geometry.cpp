@@ -15,11 +15,11 @@ std::uint32_t output_chunks(const PlanHeader& header) {
   return block_counts(header.collective, header.ranks).output * header.chunks_per_block;
 }
 
-bool has_input(const PlanHeader& header, std::uint32_t rank) {
-  switch (header.collective) {
+bool has_input(Collective collective, std::uint32_t root, std::uint32_t rank) {
+  switch (collective) {
     case Collective::broadcast:
     case Collective::scatter:
-      return rank == header.root;
+      return rank == root;
     case Collective::send_recv:
       return rank == 0;
     case Collective::barrier:
@@ -29,11 +29,11 @@ bool has_input(const PlanHeader& header, std::uint32_t rank) {
   }
 }
 
-bool has_output(const PlanHeader& header, std::uint32_t rank) {
-  switch (header.collective) {
+bool has_output(Collective collective, std::uint32_t root, std::uint32_t rank) {
+  switch (collective) {
     case Collective::reduce:
     case Collective::gather:
-      return rank == header.root;
+      return rank == root;
     case Collective::send_recv:
       return rank == 1;
     case Collective::barrier:
