@@ -161,6 +161,8 @@ void fill_rank(const Shape& shape, std::uint64_t seed, void* input, std::uint64_
   switch (shape.type) {
     case DataType::i8: return fill_integer<std::int8_t>(shape, seed, input, origin, elements);
     case DataType::u8: return fill_integer<std::uint8_t>(shape, seed, input, origin, elements);
+    case DataType::i16: return fill_integer<std::int16_t>(shape, seed, input, origin, elements);
+    case DataType::u16: return fill_integer<std::uint16_t>(shape, seed, input, origin, elements);
     case DataType::i32: return fill_integer<std::int32_t>(shape, seed, input, origin, elements);
     case DataType::u32: return fill_integer<std::uint32_t>(shape, seed, input, origin, elements);
     case DataType::i64: return fill_integer<std::int64_t>(shape, seed, input, origin, elements);
@@ -180,6 +182,8 @@ bool right(const Shape& shape, std::uint64_t seed, const void* output, std::uint
   switch (shape.type) {
     case DataType::i8: return load<std::int8_t>(output, index) == reduce_integer<std::int8_t>(shape, seed, origin);
     case DataType::u8: return load<std::uint8_t>(output, index) == reduce_integer<std::uint8_t>(shape, seed, origin);
+    case DataType::i16: return load<std::int16_t>(output, index) == reduce_integer<std::int16_t>(shape, seed, origin);
+    case DataType::u16: return load<std::uint16_t>(output, index) == reduce_integer<std::uint16_t>(shape, seed, origin);
     case DataType::i32: return load<std::int32_t>(output, index) == reduce_integer<std::int32_t>(shape, seed, origin);
     case DataType::u32: return load<std::uint32_t>(output, index) == reduce_integer<std::uint32_t>(shape, seed, origin);
     case DataType::i64: return load<std::int64_t>(output, index) == reduce_integer<std::int64_t>(shape, seed, origin);

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -27,7 +28,7 @@ int version();
 
 /// How a communicator is made.
 struct CommunicatorOptions {
-  std::chrono::nanoseconds timeout = std::chrono::minutes(30);           ///< deadline of each operation
+  std::chrono::nanoseconds timeout = std::chrono::minutes(30);           ///< deadline of each operation; see Communicator::set_timeout()
   std::chrono::nanoseconds bootstrap_timeout = std::chrono::minutes(5);  ///< deadline of creation
   std::string algorithm;  ///< force this algorithm wherever it can serve; empty: the cost model chooses
   std::string transport;  ///< "shm" or "ucx"; empty: the first that can serve all pairs
@@ -205,6 +206,10 @@ class Communicator {
   /// The plan that a call would run, with the candidates that lost. Errors as make_plan.
   Result<Plan> plan_for(const Call& call) const;
 
+  /// The deadline of this rank's calls from here on; those that were started before keep theirs. It counts from the time at which a call, in its turn,
+  /// waits for its peers. From any thread. Error: invalid_argument (not above 0).
+  Result<void> set_timeout(std::chrono::nanoseconds timeout);
+
   /// Every wait of this communicator, on every rank, ends with `aborted`. Callable from any thread, needs no peer.
   void abort();
 
@@ -239,6 +244,10 @@ class Work {
   Result<void> wait();
   /// The same for at most `timeout`: deadline_exceeded leaves the call running.
   Result<void> wait_for(std::chrono::nanoseconds timeout);
+  /// `tell` is called once, when the call has ended: at once where it has, else by the thread that sees it end, the progress thread or one
+  /// that waits for some call of the communicator. wait() may return before. There it may start calls and look at works, but neither wait for one nor throw.
+  /// A second one for the same work takes the first one's place.
+  void on_end(std::function<void()> tell);
 
  private:
   friend class Communicator;

@@ -64,7 +64,7 @@ void rondo_text_destroy(char* text);
 /** @{ */
 
 /** Element types: integers and floating types of so many bits; RONDO_BF16 is bfloat16. 16-bit floating types accumulate in 32 bits. */
-typedef enum RONDO_ENUM { RONDO_I8, RONDO_U8, RONDO_I32, RONDO_U32, RONDO_I64, RONDO_U64, RONDO_F16, RONDO_BF16, RONDO_F32, RONDO_F64 } rondo_type;
+typedef enum RONDO_ENUM { RONDO_I8, RONDO_U8, RONDO_I32, RONDO_U32, RONDO_I64, RONDO_U64, RONDO_F16, RONDO_BF16, RONDO_F32, RONDO_F64, RONDO_I16, RONDO_U16 } rondo_type;
 
 /** Reductions. RONDO_AVG is the sum divided by the number of ranks (integers truncate towards zero); RONDO_PREMUL_SUM multiplies each
  * rank's input by that rank's factor first (see rondo_call). Those of bits (RONDO_BAND, ...) take integers alone. */
@@ -180,6 +180,9 @@ rondo_status rondo_topology(const rondo_communicator* communicator, char** json)
 /** The last operations of this rank, newest last, one line each: sequence number, call, plan, state, time. Release with
  * rondo_text_destroy(). */
 rondo_status rondo_flight_record(const rondo_communicator* communicator, char** text);
+
+/** The deadline of this rank's calls from here on, in seconds above 0 (INFINITY: none); those that were started before keep theirs. Any thread. */
+rondo_status rondo_set_timeout(rondo_communicator* communicator, double seconds);
 
 /** Ends every wait of this communicator, on every rank, with RONDO_ABORTED. Any thread; needs no peer. */
 rondo_status rondo_abort(rondo_communicator* communicator);
@@ -356,6 +359,11 @@ rondo_status rondo_work_wait(rondo_work* work);
 
 /** rondo_work_wait() for at most so many seconds (0: one look; INFINITY is fine). RONDO_DEADLINE_EXCEEDED: the call goes on. */
 rondo_status rondo_work_wait_for(rondo_work* work, double seconds);
+
+/** `tell(context)` is called once, when the work has ended: at once where it has, else by the thread that sees it end, the progress thread or one that waits
+ * for some call of the communicator. rondo_work_wait() may return before. There it may start calls and look at works, but wait for none. A
+ * second one for the same work takes the first one's place. */
+rondo_status rondo_work_on_end(rondo_work* work, void (*tell)(void* context), void* context);
 
 /** What rondo_work_source() says where there is no rank. */
 #define RONDO_NO_RANK UINT32_MAX

@@ -14,8 +14,8 @@ namespace rondo {
 /// @{
 
 /// Element types. 16-bit floating types accumulate in f32. u8 also carries booleans and raw bytes.
-enum class DataType : std::uint8_t { i8, u8, i32, u32, i64, u64, f16, bf16, f32, f64 };
-inline constexpr std::size_t data_type_count = 10;  ///< of DataType
+enum class DataType : std::uint8_t { i8, u8, i32, u32, i64, u64, f16, bf16, f32, f64, i16, u16 };
+inline constexpr std::size_t data_type_count = 12;  ///< of DataType
 
 /// Reductions. `avg` is sum divided by the number of ranks (integers truncate towards zero); `premul_sum` multiplies
 /// each rank's input by that rank's scalar first. The bit operations accept integer types alone.
@@ -48,7 +48,7 @@ enum class Alias : std::uint8_t { none, same, block };
 
 /// Size of one element in bytes.
 constexpr std::size_t size_of(DataType type) {
-  constexpr std::array<std::uint8_t, data_type_count> sizes{1, 1, 4, 4, 8, 8, 2, 2, 4, 8};
+  constexpr std::array<std::uint8_t, data_type_count> sizes{1, 1, 4, 4, 8, 8, 2, 2, 4, 8, 2, 2};
   return sizes[static_cast<std::size_t>(type)];
 }
 

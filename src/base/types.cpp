@@ -16,12 +16,12 @@ constexpr std::array type_names{
     Name<DataType>{DataType::i8, "i8"},     Name<DataType>{DataType::u8, "u8"},   Name<DataType>{DataType::i32, "i32"},
     Name<DataType>{DataType::u32, "u32"},   Name<DataType>{DataType::i64, "i64"}, Name<DataType>{DataType::u64, "u64"},
     Name<DataType>{DataType::f16, "f16"},   Name<DataType>{DataType::bf16, "bf16"}, Name<DataType>{DataType::f32, "f32"},
-    Name<DataType>{DataType::f64, "f64"},
+    Name<DataType>{DataType::f64, "f64"},   Name<DataType>{DataType::i16, "i16"}, Name<DataType>{DataType::u16, "u16"},
     // nccl-tests' spellings
     Name<DataType>{DataType::i8, "int8"},   Name<DataType>{DataType::u8, "uint8"}, Name<DataType>{DataType::i32, "int32"},
     Name<DataType>{DataType::u32, "uint32"}, Name<DataType>{DataType::i64, "int64"}, Name<DataType>{DataType::u64, "uint64"},
     Name<DataType>{DataType::f16, "half"},  Name<DataType>{DataType::bf16, "bfloat16"}, Name<DataType>{DataType::f32, "float"},
-    Name<DataType>{DataType::f64, "double"},
+    Name<DataType>{DataType::f64, "double"}, Name<DataType>{DataType::i16, "int16"}, Name<DataType>{DataType::u16, "uint16"},
 };
 
 constexpr std::array op_names{

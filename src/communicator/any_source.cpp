@@ -70,9 +70,7 @@ bool Communicator::Impl::match_any() {
     from_any_.pop_front();
     moved = true;
     if (error) {
-      operation->error = std::move(error);
-      pending_.fetch_sub(1, std::memory_order_relaxed);
-      operation->done.store(true, std::memory_order_release);
+      end(*operation, std::move(error));
     } else {
       operation->started_ns = 0;
       operation->source = served_last_;
@@ -130,9 +128,9 @@ std::optional<Error> Communicator::Impl::look_for_senders(Operation& operation) 
   const std::string what = "recv_any of " + std::to_string(operation.task.key.count) + " " + std::string(to_string(operation.task.key.type));
   const std::string where = "rank " + std::to_string(rank());
   if (auto lost = parts_.status_links ? find_lost_sender_link(what) : find_lost_sender(what)) return lost;
-  if (now - operation.started_ns <= parts_.options.timeout.count()) return std::nullopt;
+  if (now - operation.started_ns <= operation.timeout_ns) return std::nullopt;
   return Error{Errc::deadline_exceeded,
-               what + " did not end within " + std::to_string(parts_.options.timeout.count() / 1'000'000) + " ms: no rank has sent a message to rank " +
+               what + " did not end within " + std::to_string(operation.timeout_ns / 1'000'000) + " ms: no rank has sent a message to rank " +
                    std::to_string(rank()), 0, where};
 }
 

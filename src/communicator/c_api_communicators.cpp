@@ -163,6 +163,15 @@ rondo_status rondo_flight_record(const rondo_communicator* communicator, char** 
   });
 }
 
+rondo_status rondo_set_timeout(rondo_communicator* communicator, double seconds) {
+  return guarded([&]() -> Result<void> {
+    if (auto error = find_null({{"communicator", communicator}})) return *error;
+    const auto timeout = duration_of(seconds, "seconds");
+    if (!timeout) return timeout.error();
+    return communicator->value.set_timeout(*timeout);
+  });
+}
+
 rondo_status rondo_abort(rondo_communicator* communicator) {
   return guarded([&]() -> Result<void> {
     if (auto error = find_null({{"communicator", communicator}})) return *error;

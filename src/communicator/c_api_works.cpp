@@ -135,6 +135,14 @@ rondo_status rondo_work_wait_for(rondo_work* work, double seconds) {
   });
 }
 
+rondo_status rondo_work_on_end(rondo_work* work, void (*tell)(void* context), void* context) {
+  return guarded([&]() -> Result<void> {
+    if (auto error = find_null({{"work", work}, {"tell", reinterpret_cast<const void*>(tell)}})) return *error;
+    work->value.on_end([tell, context] { tell(context); });
+    return {};
+  });
+}
+
 rondo_status rondo_work_source(const rondo_work* work, uint32_t* source) {
   return guarded([&]() -> Result<void> {
     if (auto error = find_null({{"work", work}, {"source", source}})) return *error;

@@ -116,11 +116,7 @@ void Communicator::Impl::end_members(Channel& channel, const Operation& ended) {
     (*member)->alone = true;
     channel.queue.push_front(*member);
   }
-  for (auto member = members.begin(); !by_themselves && member != members.end(); ++member) {
-    (*member)->error = ended.error;
-    pending_.fetch_sub(1, std::memory_order_relaxed);
-    (*member)->done.store(true, std::memory_order_release);
-  }
+  for (auto member = members.begin(); !by_themselves && member != members.end(); ++member) end(**member, ended.error);
 }
 
 /// An agreement or a batch has ended, and has left the queue.

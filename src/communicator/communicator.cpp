@@ -48,7 +48,7 @@ Result<CommunicatorOptions> with_environment(CommunicatorOptions options) {
 int version() { return 100; }
 
 Communicator::Impl::Impl(CommunicatorParts parts)
-    : parts_(std::move(parts)), coalesce_below_(parts_.size > 1 ? parts_.options.coalesce_bytes : 0),
+    : parts_(std::move(parts)), timeout_ns_(parts_.options.timeout.count()), coalesce_below_(parts_.size > 1 ? parts_.options.coalesce_bytes : 0),
       policy_(wait_policy(parts_.oversubscribed)), main_(make_main_channel(parts_)),
       sleep_word_(sleepers_are_woken(parts_) ? &main_->context.sleep_line(parts_.rank).asleep : nullptr) {}
 
@@ -59,7 +59,7 @@ Communicator::Impl::~Impl() {
     return;
   }
   draining_.store(true, std::memory_order_relaxed);
-  const std::int64_t deadline = now_ns() + std::min<std::int64_t>(drain_ns, parts_.options.timeout.count());
+  const std::int64_t deadline = now_ns() + std::min<std::int64_t>(drain_ns, timeout_ns_.load(std::memory_order_relaxed));
   while (pending_.load(std::memory_order_acquire) != 0 && !broken_.load(std::memory_order_acquire) && now_ns() < deadline) {
     const timespec pause{0, 100'000};
     nanosleep(&pause, nullptr);
@@ -69,6 +69,10 @@ Communicator::Impl::~Impl() {
     const std::lock_guard lock(progress_mutex_);
     stopping_ = true;
     progress_wake_.notify_one();
+  }
+  if (progress_thread_.get_id() == std::this_thread::get_id()) {  // it told of a call's end, and there the last handle went
+    *left_behind_ = true;
+    progress_thread_.detach();
   }
   if (progress_thread_.joinable()) progress_thread_.join();
   if (!main_->queue.empty() && main_->queue.front()->begun) leave_buffers(*main_, *main_->queue.front());
@@ -267,6 +271,7 @@ void Communicator::group_begin() { impl_->group_begin(); }
 Result<void> Communicator::group_end() { return impl_->group_end(); }
 Result<void> Communicator::use_plan(const Plan& plan, bool unverified) { return impl_->use_plan(plan, unverified); }
 Result<Plan> Communicator::plan_for(const Call& call) const { return impl_->plan_for(call); }
+Result<void> Communicator::set_timeout(std::chrono::nanoseconds timeout) { return impl_->set_timeout(timeout); }
 void Communicator::abort() { impl_->abort(); }
 std::string Communicator::flight_record() const { return impl_->flight_record(); }
 Result<void> Communicator::start_trace(std::uint64_t capacity) { return impl_->start_trace(capacity); }
@@ -282,6 +287,11 @@ bool Work::done() const {
 std::optional<std::uint32_t> Work::source() const {
   if (state_ == nullptr || state_->operations.empty() || !done()) return std::nullopt;
   return state_->operations.front()->source;
+}
+
+void Work::on_end(std::function<void()> tell) {
+  if (state_ == nullptr || state_->error || state_->operations.empty()) return tell();
+  state_->owner->on_end(*state_, std::move(tell));
 }
 
 Result<void> Work::wait() {

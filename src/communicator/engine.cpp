@@ -135,6 +135,7 @@ Result<void> Communicator::Impl::run_first(Channel& channel, Operation& operatio
 /// Needs the token, gives it back.
 inline Result<void> Communicator::Impl::run_prepared(Channel& channel, Operation& operation) {
   operation.started_ns = 0;
+  operation.timeout_ns = 0;
   begin(channel, operation);
   // What peers wait for comes first, then what is noted of the call, while they answer.
   Progress progress = advance(channel, operation, 0);
@@ -156,7 +157,7 @@ Result<void> Communicator::Impl::finish_slowly(Channel& channel, Operation& oper
     fail(*error);  // late, since the record is printed
     leave_buffers(channel, operation);
   }
-  token_.release();
+  release_and_tell();
   if (error) return broken_error();
   return {};
 }
@@ -167,7 +168,7 @@ std::optional<Error> Communicator::Impl::wait_for_peers(Channel& channel, Operat
   std::int64_t waited = 0;
   for (std::uint32_t turn = 1;; ++turn) {
     const bool sleepy = waited >= policy_.sleep_after_ns;  // then other threads get the token meanwhile, and a look is one look
-    const bool alone = !sleepy && pending_.load(std::memory_order_relaxed) == 0 && !token_.wanted();
+    const bool alone = !sleepy && pending_.load(std::memory_order_relaxed) == 0 && !token_.wanted() && ended_.empty();
     // Where ranks share processors the others come first; clock and causes can wait for a few turns.
     const bool hurried = policy_.spins == 0 && turn % turns_without_look != 0 && alone;
     if (hurried) sched_yield();
@@ -180,7 +181,7 @@ std::optional<Error> Communicator::Impl::wait_for_peers(Channel& channel, Operat
       wait_a_turn(policy_, waited, sleep);
       continue;
     }
-    token_.release();
+    release_and_tell();
     wait_a_turn(policy_, std::max(waited, policy_.yield_after_ns), sleep);
     token_.acquire();
     pump_all();
@@ -267,15 +268,16 @@ std::optional<Error> Communicator::Impl::look_around(Channel& channel, Operation
   if (operation.started_ns == 0) {
     operation.started_ns = now;
     operation.next_check_ns = now + check_interval_ns;  // a queued call comes here with its first wait, which is rarely a long one
+    if (operation.timeout_ns == 0) operation.timeout_ns = timeout_ns_.load(std::memory_order_relaxed);
   }
   if (now < operation.next_check_ns) return std::nullopt;
   operation.next_check_ns = now + check_interval_ns;
   note_waiting(true);
   if (auto error = diagnose(channel, operation)) return error;
   const std::int64_t waited = now - operation.started_ns;
-  if (waited > parts_.options.timeout.count())
+  if (waited > operation.timeout_ns)
     return Error{Errc::deadline_exceeded, describe(operation.prepared->identity) + " (#" + std::to_string(operation.run.call()) + ") did not end within " +
-                                              std::to_string(parts_.options.timeout.count() / 1'000'000) + " ms: " + slowest(channel, operation), 0,
+                                              std::to_string(operation.timeout_ns / 1'000'000) + " ms: " + slowest(channel, operation), 0,
                  "rank " + std::to_string(rank())};
   if (waited > slow_warning_ns && !operation.warned) {
     operation.warned = true;
@@ -328,12 +330,20 @@ void Communicator::Impl::enqueue(Channel& channel, const std::shared_ptr<Operati
 
 /// Counts an operation that a queue has, and wakes whoever runs it.
 void Communicator::Impl::announce(const std::shared_ptr<Operation>& operation) {
+  operation->timeout_ns = timeout_ns_.load(std::memory_order_relaxed);
   pending_.fetch_add(1, std::memory_order_seq_cst);  // before wake_progress() looks whether that is needed
   if (group_owner == this) {
     group.operations.push_back(operation);
     return;  // group_end runs them
   }
   wake_progress();
+}
+
+Result<void> Communicator::Impl::set_timeout(std::chrono::nanoseconds timeout) {
+  if (timeout.count() <= 0)
+    return Error{Errc::invalid_argument, "a timeout of " + std::to_string(timeout.count()) + " ns; accepted: above 0", 0, "rank " + std::to_string(rank())};
+  timeout_ns_.store(timeout.count(), std::memory_order_relaxed);
+  return {};
 }
 
 bool Communicator::Impl::in_group() const { return group_owner == this; }

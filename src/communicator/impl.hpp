@@ -77,6 +77,8 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   Work start_any(void* data, std::uint64_t count, DataType type);
   Work failed_work(Error error);
   Result<void> wait(const Work::State& work, std::int64_t deadline_ns);
+  void on_end(const Work::State& work, std::function<void()> tell);
+  Result<void> set_timeout(std::chrono::nanoseconds timeout);
 
   void group_begin();
   Result<void> group_end();
@@ -161,7 +163,9 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   void end_members(Channel& channel, const Operation& ended);
   void put_first(Channel& channel, std::shared_ptr<Operation> operation);
 
-  // progress.cpp; pump and pump_all need the token
+  // progress.cpp; all but the last three need the token
+  void end(Operation& operation, std::optional<Error> error);
+  void release_and_tell();
   bool pump(Channel& channel);
   bool pump_all();
   class Waiter;
@@ -211,7 +215,8 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
 
   CommunicatorParts parts_;
   const std::uint64_t born_in_ = fork_generation();  ///< a forked child must not use its parent's communicator
-  const std::uint64_t coalesce_below_;  ///< bytes; 0: nothing is coalesced
+  std::atomic<std::int64_t> timeout_ns_;  ///< of calls from here on
+  const std::uint64_t coalesce_below_;    ///< bytes; 0: nothing is coalesced
   QueueHead head_;                      ///< of main_'s queue, where calls are coalesced
   std::atomic<bool> draining_{false};   ///< no more calls come
   bool held_back_ = false;              ///< it waits for others to come; guarded by the token
@@ -223,6 +228,7 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   std::uint32_t served_last_ = 0;                    ///< the rank whose message was taken last by one of them
   SymmetricRoom::Known known_input_, known_output_;  ///< where those of the last call on symmetric memory lay
   Token token_;
+  std::vector<std::function<void()>> ended_;         ///< what is to be told once the token has been given back; guarded by it
   FlightRecorder recorder_;
   std::unique_ptr<Tracer> tracer_;  ///< while calls are traced; guarded by the token
 
@@ -237,6 +243,7 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   std::condition_variable progress_wake_;
   std::atomic<bool> progress_rests_{true};  ///< the progress thread has to be woken
   std::thread progress_thread_;
+  bool* left_behind_ = nullptr;  ///< the progress thread's own: set where this communicator ended while that thread told of a call's end
   bool stopping_ = false;
 };
 

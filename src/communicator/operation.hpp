@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -63,9 +64,11 @@ struct Operation {
   bool warned = false;             ///< that it is slow
   std::int64_t started_ns = 0;     ///< 0 until its first wait outlasted the spins
   std::int64_t next_check_ns = 0;
+  std::int64_t timeout_ns = 0;     ///< 0: its first look around takes the communicator's
   std::uint32_t record_index = 0;  ///< of the flight recorder
   std::optional<Error> error;
   std::optional<std::uint32_t> source;  ///< of a receive: the rank it is from, once that is known
+  std::function<void()> tell;      ///< Work::on_end(); guarded by the token
   std::atomic<bool> done{false};   ///< release; publishes error
 };
 

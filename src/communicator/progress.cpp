@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <optional>
 #include <system_error>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "communicator/impl.hpp"
@@ -13,6 +14,35 @@ constexpr std::int64_t idle_poll_ns = 20'000;
 constexpr std::int64_t held_nap_ns = 50'000;
 
 }  // namespace
+
+/// A queued operation has ended.
+void Communicator::Impl::end(Operation& operation, std::optional<Error> error) {
+  operation.error = std::move(error);
+  if (operation.tell) ended_.push_back(std::exchange(operation.tell, nullptr));
+  pending_.fetch_sub(1, std::memory_order_relaxed);
+  operation.done.store(true, std::memory_order_release);
+}
+
+/// Gives the token back, and says which calls have ended: whoever hears it may start others. Nothing of this is there any more afterwards where the progress
+/// thread says it to one who ends the communicator.
+void Communicator::Impl::release_and_tell() {
+  if (ended_.empty()) return token_.release();
+  const auto ended = std::exchange(ended_, {});
+  token_.release();
+  for (const auto& tell : ended) tell();
+}
+
+void Communicator::Impl::on_end(const Work::State& work, std::function<void()> tell) {
+  {
+    const TokenGuard guard(token_);
+    Operation& last = *work.operations.back();
+    if (!last.done.load(std::memory_order_relaxed)) {
+      last.tell = std::move(tell);
+      return;
+    }
+  }
+  tell();
+}
 
 /// Advances the first operations of a channel. True when something ended.
 bool Communicator::Impl::pump(Channel& channel) {
@@ -41,11 +71,12 @@ bool Communicator::Impl::pump(Channel& channel) {
       }
     }
     if (operation->begun) record_end(*operation, error ? FlightRecorder::State::failed : FlightRecorder::State::done);
-    operation->error = std::move(error);
     channel.queue.pop_front();
-    if (operation->batch != nullptr) end_batch(channel, *operation);
-    pending_.fetch_sub(1, std::memory_order_relaxed);
-    operation->done.store(true, std::memory_order_release);
+    if (operation->batch != nullptr) {
+      operation->error = error;
+      end_batch(channel, *operation);
+    }
+    end(*operation, std::move(error));
     moved = true;
   }
   return moved;
@@ -91,7 +122,7 @@ Result<void> Communicator::Impl::wait(const Work::State& work, std::int64_t dead
   for (std::uint64_t turn = 0; !all_done(); ++turn) {
     if (token_.try_acquire()) {
       if (pump_all()) slow_since = 0;  // others end, and this one's turn comes
-      token_.release();
+      release_and_tell();
       if (turn < policy_.spins) continue;
     }
     const std::int64_t now = now_ns();
@@ -108,6 +139,8 @@ void Communicator::Impl::progress_loop() {
   pthread_setname_np(pthread_self(), "rondo-progress");
   std::int64_t idle_since = now_ns();
   Sleep sleep(sleep_word_);
+  bool left_behind = false;
+  left_behind_ = &left_behind;
   for (;;) {
     {
       std::unique_lock lock(progress_mutex_);
@@ -125,7 +158,9 @@ void Communicator::Impl::progress_loop() {
     if (token_.try_acquire()) {
       moved = pump_all();
       held = held_back_ && pending_.load(std::memory_order_relaxed) == main_->queue.size();
-      token_.release();
+      if (!ended_.empty()) sleep.end();  // its word may be gone afterwards
+      release_and_tell();
+      if (left_behind) return;
     }
     if (held && !moved) {  // nothing to look at until more come, which needs no haste
       nap(held_nap_ns);

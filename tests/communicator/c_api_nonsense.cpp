@@ -113,11 +113,11 @@ TEST_CASE("through C calls as values are judged field by field", "[threads]") {
     rondo_call collective{sizeof(rondo_call), RONDO_REDUCE, RONDO_F32, RONDO_SUM, 0, in, out, 1, 0};
     rondo_call type = collective, op = collective, root = collective, blocks = collective;
     collective.collective = static_cast<rondo_collective>(11);
-    type.type = static_cast<rondo_type>(10);
+    type.type = static_cast<rondo_type>(12);
     op.op = static_cast<rondo_op>(256);
     root.root = 2;
     blocks.collective = RONDO_ALL_TO_ALL_V;
-    const std::pair<rondo_call*, const char*> wrong_calls[] = {{&collective, "unknown collective 11"}, {&type, "unknown type 10"},
+    const std::pair<rondo_call*, const char*> wrong_calls[] = {{&collective, "unknown collective 11"}, {&type, "unknown type 12"},
                                                                {&op, "unknown operation 256"}, {&root, "root 2 is not below 2 ranks"},
                                                                {nullptr, "call is null"}};
     for (const auto& [call, word] : wrong_calls) {
@@ -193,7 +193,8 @@ TEST_CASE("through C a null where something must be is named", "[threads]") {
         invalid(rondo_start_all_to_all_v(c, in, counts, nullptr, out, nullptr, nullptr, RONDO_F32, &work), "received_counts"),
         invalid(rondo_recv_any(c, out, 1, RONDO_F32, nullptr), "source"), invalid(rondo_work_wait(nullptr), "work"),
         invalid(rondo_work_wait_for(nullptr, 1), "work"),
-        invalid(rondo_work_source(nullptr, &number), "work"), rondo_work_done(nullptr) == 1 ? "" : "no work isn't done"});
+        invalid(rondo_work_source(nullptr, &number), "work"), invalid(rondo_work_on_end(nullptr, nullptr, nullptr), "work"),
+        invalid(rondo_set_timeout(nullptr, 1), "communicator"), rondo_work_done(nullptr) == 1 ? "" : "no work isn't done"});
     rondo_destroy(nullptr);
     rondo_memory_destroy(nullptr);
     rondo_work_destroy(nullptr);

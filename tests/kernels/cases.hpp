@@ -31,11 +31,13 @@ struct TargetTable {
 /// Those of every instruction set that is compiled in and that this processor has.
 std::vector<TargetTable> all_targets();
 
-/// Calls body(reference type, DataType) for each of the ten types.
+/// Calls body(reference type, DataType) for each of the types.
 template <class Body>
 void for_each_type(Body body) {
   body(reference::Plain<std::int8_t, std::int8_t>(), DataType::i8);
   body(reference::Plain<std::uint8_t, std::uint8_t>(), DataType::u8);
+  body(reference::Plain<std::int16_t, std::int16_t>(), DataType::i16);
+  body(reference::Plain<std::uint16_t, std::uint16_t>(), DataType::u16);
   body(reference::Plain<std::int32_t, std::int32_t>(), DataType::i32);
   body(reference::Plain<std::uint32_t, std::uint32_t>(), DataType::u32);
   body(reference::Plain<std::int64_t, std::int64_t>(), DataType::i64);

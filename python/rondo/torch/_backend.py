@@ -1,0 +1,36 @@
+"""Finds the adapter that was built for this torch, and makes backends with it."""
+
+import importlib
+from pathlib import Path
+
+import torch
+
+
+def _built():
+    """The versions of torch that this installation has an adapter for."""
+    files = Path(__file__).parent.glob("_c10d_*")
+    return sorted({".".join(file.name.split(".")[0].split("_")[-2:]) for file in files})
+
+
+def _load():
+    version = ".".join(torch.__version__.split(".")[:2])
+    try:
+        return importlib.import_module(f"rondo.torch._c10d_{version.replace('.', '_')}")
+    except ImportError as reason:
+        built = ", ".join(_built()) or "none"
+        raise ImportError(
+            f"rondo's adapter for torch {version} can't be loaded ({reason}); it was built for: {built}. "
+            "To build it for this torch: pip install --force-reinstall --no-deps rondo-ccl, from its sources"
+        ) from reason
+
+
+def create(options):
+    """A c10d backend for the process group that torch describes (c10d.DistributedBackendOptions)."""
+    return _load().create(
+        options.store,
+        options.group_rank,
+        options.group_size,
+        options.timeout.total_seconds(),
+        options.group_id,
+        list(options.global_ranks_in_group),
+    )

@@ -1,0 +1,50 @@
+"""Runs a function as the ranks of a process group, in processes of their own, and passes on what went wrong."""
+
+import os
+import socket
+import tempfile
+import traceback
+from pathlib import Path
+
+import torch.distributed as dist
+import torch.multiprocessing as multiprocessing
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def _rank_main(rank, size, port, backend, body, arguments, folder):
+    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), RANK=str(rank), WORLD_SIZE=str(size))
+    try:
+        if backend is not None:
+            dist.init_process_group(backend)
+        body(rank, size, *arguments)
+        if dist.is_initialized():
+            dist.destroy_process_group()
+    except BaseException:
+        (Path(folder) / f"rank{rank}").write_text(traceback.format_exc())
+        os._exit(1)  # at once, as a process that fails: peers must notice
+
+
+def run(size, body, *arguments, backend="rondo", seconds=120):
+    """body(rank, size, *arguments) on `size` ranks. Raises with every rank's traceback where one failed, or outlasted `seconds`."""
+    with tempfile.TemporaryDirectory() as folder:
+        context = multiprocessing.get_context("spawn")
+        port = free_port()
+        ranks = [context.Process(target=_rank_main, args=(rank, size, port, backend, body, arguments, folder)) for rank in range(size)]
+        for process in ranks:
+            process.start()
+        for process in ranks:
+            process.join(seconds)
+        late = [rank for rank, process in enumerate(ranks) if process.is_alive()]
+        for process in ranks:
+            if process.is_alive():
+                process.kill()
+                process.join()
+        said = [f"rank {rank}:\n{(Path(folder) / f'rank{rank}').read_text()}" for rank in range(size) if (Path(folder) / f"rank{rank}").exists()]
+        failed = [rank for rank, process in enumerate(ranks) if process.exitcode != 0]
+        if late or failed:
+            raise AssertionError(f"ranks {late} outlasted {seconds} s, ranks {failed} failed\n" + "\n".join(said))

@@ -1,0 +1,80 @@
+#include "backend.hpp"
+
+#include <c10/util/Exception.h>
+#include <torch/csrc/distributed/c10d/Utils.hpp>
+
+#include "backend-inl.hpp"
+
+namespace rondo_torch {
+
+Backend::Backend(const GroupOptions& options, std::vector<std::int64_t> global_ranks)
+    : c10d::Backend(static_cast<int>(options.rank), static_cast<int>(options.size)), options_(c10::make_intrusive<Options>("rondo", options.timeout)),
+      group_(options) {
+  options_->group_name = options.name;
+  options_->global_ranks_in_group.assign(global_ranks.begin(), global_ranks.end());
+  init();
+}
+
+Backend::~Backend() = default;
+
+void Backend::setTimeout(std::chrono::milliseconds timeout) {
+  group_.set_timeout(timeout);
+  options_->timeout = timeout;
+}
+
+Operation Backend::operation(c10d::OpType type, const char* title, Tensors inputs, Tensors outputs) {
+  Operation operation;
+  operation.type = type;
+  operation.title = title;
+  operation.rank = rank_;
+  operation.sequence = sequence_.fetch_add(1, std::memory_order_relaxed) + 1;
+  operation.inputs = std::move(inputs);
+  operation.outputs = std::move(outputs);
+  return operation;
+}
+
+WorkPointer Backend::run(Operation operation, const rondo_call& call, Timing timing) {
+  return run(
+      std::move(operation), timing, [&](rondo_communicator* communicator) { return rondo_run(communicator, &call); },
+      [&](rondo_communicator* communicator, rondo_work** started) { return rondo_start(communicator, &call, started); });
+}
+
+void check_dense(const at::Tensor& tensor, const char* what) {
+  TORCH_CHECK_VALUE(tensor.defined(), "rondo: ", what, " is no tensor");
+  TORCH_CHECK_VALUE(tensor.device().is_cpu(), "rondo: ", what, " is on ", tensor.device(), "; accepted: cpu");
+  TORCH_CHECK_VALUE(tensor.layout() == at::kStrided, "rondo: ", what, " has the layout ", tensor.layout(), "; accepted: strided");
+}
+
+const at::Tensor& single(const Tensors& tensors, const char* what) {
+  TORCH_CHECK_VALUE(tensors.size() == 1, "rondo: ", tensors.size(), " tensors as ", what, "; accepted: one");
+  check_dense(tensors.front(), what);
+  return tensors.front();
+}
+
+at::Tensor contiguous(const at::Tensor& tensor, bool filled) {
+  if (tensor.is_contiguous()) return tensor;
+  const at::AutoDispatchBelowAutograd below;
+  return filled ? tensor.contiguous() : at::empty(tensor.sizes(), tensor.options());
+}
+
+void copy_back(const at::Tensor& received, const at::Tensor& tensor) {
+  if (received.is_same(tensor)) return;
+  const at::AutoDispatchBelowAutograd below;
+  tensor.copy_(received);
+}
+
+at::Tensor joined(const Tensors& blocks) {
+  const at::AutoDispatchBelowAutograd below;
+  const at::Tensor& first = blocks.front();
+  const std::int64_t count = first.numel();
+  const auto* at = static_cast<const char*>(first.data_ptr());
+  bool adjacent = true;
+  for (const at::Tensor& block : blocks) {
+    adjacent = adjacent && block.is_contiguous() && block.data_ptr() == at && block.is_alias_of(first);
+    at += static_cast<std::size_t>(count) * first.element_size();
+  }
+  if (adjacent) return at::from_blob(first.data_ptr(), {static_cast<std::int64_t>(blocks.size()) * count}, first.options());
+  return {};
+}
+
+}  // namespace rondo_torch

@@ -1,0 +1,105 @@
+// Torch's process groups on the library's communicators: c10d::Backend over rondo.h.
+#pragma once
+
+#include <atomic>
+#include <torch/csrc/distributed/c10d/Backend.hpp>
+
+#include "elements.hpp"
+#include "group.hpp"
+#include "work.hpp"
+
+namespace rondo_torch {
+
+using Tensors = std::vector<at::Tensor>;
+using WorkPointer = c10::intrusive_ptr<c10d::Work>;
+
+/// The backend "rondo". Methods are c10d's; each is a call of the library. Operations with asyncOp run on the library's progress thread, or in
+/// whoever waits for them; others in the calling thread before the method returns.
+/// Errors: ValueError and TypeError of arguments, at once; DistBackendError of what happens later, from the method or from the work.
+class Backend final : public c10d::Backend {
+ public:
+  Backend(const GroupOptions& options, std::vector<std::int64_t> global_ranks);
+  ~Backend() override;
+
+  const std::string getBackendName() const override { return "rondo"; }
+  c10::intrusive_ptr<Options> getBackendOptions() override { return options_; }
+  void setTimeout(std::chrono::milliseconds timeout) override;
+  void abort() override { group_.abort(); }
+  void shutdown() override { group_.close(); }
+  c10d::ErrorType getError() override { return c10d::ErrorType::SUCCESS; }
+  void setSequenceNumberForGroup() override {}
+  std::uint64_t getSequenceNumberForGroup() override { return sequence_.load(std::memory_order_relaxed); }
+
+  // reductions.cpp
+  WorkPointer allreduce(Tensors& tensors, const c10d::AllreduceOptions& options) override;
+  WorkPointer allreduce_sparse(Tensors& tensors, const c10d::AllreduceOptions& options) override;
+  WorkPointer allreduce_coalesced(Tensors& tensors, const c10d::AllreduceCoalescedOptions& options) override;
+  WorkPointer reduce(Tensors& tensors, const c10d::ReduceOptions& options) override;
+  WorkPointer reduce_scatter(Tensors& outputs, std::vector<Tensors>& inputs, const c10d::ReduceScatterOptions& options) override;
+  WorkPointer _reduce_scatter_base(at::Tensor& output, at::Tensor& input, const c10d::ReduceScatterOptions& options) override;
+  WorkPointer reduce_scatter_tensor_coalesced(Tensors& outputs, Tensors& inputs, const c10d::ReduceScatterOptions& options) override;
+
+  // moves.cpp
+  WorkPointer broadcast(Tensors& tensors, const c10d::BroadcastOptions& options) override;
+  WorkPointer allgather(std::vector<Tensors>& outputs, Tensors& inputs, const c10d::AllgatherOptions& options) override;
+  WorkPointer _allgather_base(at::Tensor& output, at::Tensor& input, const c10d::AllgatherOptions& options) override;
+  WorkPointer allgather_coalesced(std::vector<Tensors>& outputs, Tensors& inputs, const c10d::AllgatherOptions& options) override;
+  WorkPointer allgather_into_tensor_coalesced(Tensors& outputs, Tensors& inputs, const c10d::AllgatherOptions& options) override;
+  WorkPointer gather(std::vector<Tensors>& outputs, Tensors& inputs, const c10d::GatherOptions& options) override;
+  WorkPointer scatter(Tensors& outputs, std::vector<Tensors>& inputs, const c10d::ScatterOptions& options) override;
+  WorkPointer alltoall_base(at::Tensor& output, at::Tensor& input, std::vector<std::int64_t>& output_splits, std::vector<std::int64_t>& input_splits,
+                            const c10d::AllToAllOptions& options) override;
+  WorkPointer alltoall(Tensors& outputs, Tensors& inputs, const c10d::AllToAllOptions& options) override;
+
+  // messages.cpp
+  WorkPointer send(Tensors& tensors, int to, int tag) override;
+  WorkPointer recv(Tensors& tensors, int from, int tag) override;
+  WorkPointer recvAnysource(Tensors& tensors, int tag) override;
+  WorkPointer barrier(const c10d::BarrierOptions& options) override;
+  void monitoredBarrier(const c10d::BarrierOptions& options, bool wait_for_all) override;
+
+ private:
+  struct Timing {
+    std::chrono::milliseconds timeout;
+    bool async;
+  };
+  template <class TorchOptions>
+  static Timing timing(const TorchOptions& options) {
+    return {options.timeout, options.asyncOp};
+  }
+
+  std::uint32_t ranks() const { return static_cast<std::uint32_t>(size_); }
+  /// An operation of this group, the next in its order.
+  Operation operation(c10d::OpType type, const char* title, Tensors inputs, Tensors outputs);
+  /// Runs a call of the library, or starts it.
+  WorkPointer run(Operation operation, const rondo_call& call, Timing timing);
+  /// The same for what isn't a rondo_call: `now` runs it, `later` starts it.
+  template <class Now, class Later>
+  WorkPointer run(Operation operation, Timing timing, const Now& now, const Later& later);
+  template <class Later>
+  WorkPointer start(Operation operation, const Later& later);
+  /// Blocks of any lengths, one for and one from each rank: where they lie, and how long they are.
+  WorkPointer exchange(Operation operation, const Tensors& from, const Tensors& to, Timing timing);
+  WorkPointer reduce_scatter_blocks(Operation operation, const at::Tensor& input, at::Tensor output, const c10d::ReduceScatterOptions& options);
+  WorkPointer gather_blocks(Operation operation, const at::Tensor& input, at::Tensor output, Timing timing);
+
+  const c10::intrusive_ptr<Options> options_;
+  Group group_;
+  std::atomic<std::uint64_t> sequence_{0};
+};
+
+/// Throws ValueError unless there is exactly one tensor that the library can take: `what` names it.
+const at::Tensor& single(const Tensors& tensors, const char* what);
+/// Throws ValueError unless it is a dense tensor in this machine's memory.
+void check_dense(const at::Tensor& tensor, const char* what);
+
+/// The tensor itself if its elements follow one another in memory, else a contiguous copy (`filled`), or room for one.
+at::Tensor contiguous(const at::Tensor& tensor, bool filled = true);
+/// Copies what was received in the place of a tensor into it, unless it was received there.
+void copy_back(const at::Tensor& received, const at::Tensor& tensor);
+
+/// One tensor of `count` blocks: what the tensors of a list are parts of where they follow one another in memory, else room for them (undefined: there
+/// is none).
+at::Tensor joined(const Tensors& blocks);
+
+}  // namespace rondo_torch

@@ -1,0 +1,162 @@
+#include "group.hpp"
+
+#include <c10/util/Exception.h>
+#include <unistd.h>
+
+#include <climits>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <random>
+#include <thread>
+#include <vector>
+
+namespace rondo_torch {
+
+struct Group::Joined {
+  rondo_communicator* communicator = nullptr;
+  std::string failure;
+  rondo_status status = RONDO_SUCCESS;
+  std::mutex mutex;
+  bool closed = false;  ///< nobody wants the communicator any more
+};
+
+namespace {
+
+/// What the default group's ranks agreed on. Groups within it need no store to find one another: their names are derived from this.
+struct World {
+  std::mutex mutex;
+  std::string nonce;                         ///< empty: there is no default group
+  std::map<std::string, std::uint64_t> made;  ///< groups of each name so far: ranks make them in the same order
+};
+
+World& world() {
+  static World only;
+  return only;
+}
+
+/// Processes that say the same can share memory: one kernel, one network namespace (which has the sockets' names), one user.
+std::string machine() {
+  std::string boot;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+  char space[PATH_MAX] = "";
+  const ssize_t length = readlink("/proc/self/ns/net", space, sizeof space - 1);
+  char host[256] = "unknown";
+  (void)gethostname(host, sizeof host - 1);
+  return boot + "/" + std::string(space, length > 0 ? static_cast<std::size_t>(length) : 0) + "/" + std::to_string(getuid()) + "\n" + host;
+}
+
+std::string fresh_nonce() {
+  std::random_device device;
+  std::string text;
+  for (int word = 0; word < 4; ++word) text += std::to_string(device()) + ".";
+  return text + std::to_string(getpid());
+}
+
+/// All ranks say through the store where they are, and rank 0 names the job. A store may have been used before by a group of the same name: its
+/// ranks count their groups.
+std::string meet(const GroupOptions& options) {
+  const auto bytes = [](const std::string& text) { return std::vector<std::uint8_t>(text.begin(), text.end()); };
+  const auto key = [&](std::int64_t count, std::uint32_t rank) { return "rondo/" + std::to_string(count) + "/" + std::to_string(rank); };
+  c10d::Store& store = *options.store;
+  const std::int64_t count = store.add("rondo/made/" + std::to_string(options.rank), 1);
+  const std::string here = machine();
+  store.set(key(count, options.rank), bytes(here + "\n" + (options.rank == 0 ? fresh_nonce() : "")));
+  std::string nonce;
+  for (std::uint32_t rank = 0; rank < options.size; ++rank) {
+    const auto said = store.get(key(count, rank));
+    const std::string text(said.begin(), said.end());
+    const auto end = text.rfind('\n');
+    TORCH_CHECK_WITH(DistBackendError, end != std::string::npos, "rondo: rank ", rank, " wrote nonsense into the store");
+    TORCH_CHECK_WITH(DistBackendError, text.substr(0, end) == here, "rondo: rank ", rank, " runs elsewhere than rank ", options.rank, " (",
+                     text.substr(0, end).substr(text.find('\n') + 1), ", ", here.substr(here.find('\n') + 1),
+                     "): ranks on several machines, in several network namespaces or of several users can't form a group yet; use the backend 'gloo' there");
+    if (rank == 0) nonce = text.substr(end + 1);
+  }
+  return nonce;
+}
+
+/// A text that the ranks of this group share, and no other group.
+std::string job_of(const GroupOptions& options) {
+  const std::lock_guard lock(world().mutex);
+  if (!options.is_world && !world().nonce.empty()) return world().nonce + "/" + options.name + "/" + std::to_string(++world().made[options.name]);
+  const std::string nonce = meet(options);
+  if (options.is_world) {
+    world().nonce = nonce;
+    world().made.clear();
+  }
+  return nonce;
+}
+
+}  // namespace
+
+void throw_failure(rondo_status status, const std::string& what) {
+  const std::string text = "rondo: " + what + ": " + rondo_last_error();
+  if (status == RONDO_INVALID_ARGUMENT) C10_THROW_ERROR(ValueError, text);
+  if (status == RONDO_UNSUPPORTED) C10_THROW_ERROR(NotImplementedError, text);
+  C10_THROW_ERROR(DistBackendError, text);
+}
+
+Group::Group(const GroupOptions& options) : joined_(std::make_shared<Joined>()), timeout_(options.timeout) {
+  const std::string job = job_of(options);
+  if (options.is_world) world_ = job;
+  const auto join = [joined = joined_, rank = options.rank, size = options.size, timeout = options.timeout, job] {
+    rondo_options choices{};
+    choices.size = sizeof choices;
+    choices.timeout_seconds = choices.bootstrap_timeout_seconds = std::chrono::duration<double>(timeout).count();
+    rondo_communicator* made = nullptr;
+    const rondo_status status = rondo_create_local_with_options(rank, size, job.c_str(), &choices, &made);
+    const std::lock_guard lock(joined->mutex);
+    joined->status = status;
+    if (status != RONDO_SUCCESS) joined->failure = rondo_last_error();
+    else if (joined->closed) rondo_destroy(made);
+    else joined->communicator = made;
+  };
+  auto task = std::make_shared<std::packaged_task<void()>>(join);
+  ready_ = task->get_future().share();
+  if (!options.is_world) {
+    std::thread([task] { (*task)(); }).detach();
+    return;
+  }
+  (*task)();
+  (void)communicator();
+}
+
+Group::~Group() { close(); }
+
+rondo_communicator* Group::communicator() {
+  if (rondo_communicator* known = communicator_.load(std::memory_order_acquire)) return known;
+  ready_.wait();
+  const std::lock_guard lock(joined_->mutex);
+  if (joined_->closed) C10_THROW_ERROR(DistBackendError, "rondo: this process group was destroyed");
+  if (joined_->status != RONDO_SUCCESS) C10_THROW_ERROR(DistBackendError, "rondo: the group's ranks could not find one another: " + joined_->failure);
+  communicator_.store(joined_->communicator, std::memory_order_release);
+  return joined_->communicator;
+}
+
+void Group::set_timeout(std::chrono::milliseconds timeout) {
+  const rondo_status status = rondo_set_timeout(communicator(), std::chrono::duration<double>(timeout).count());
+  if (status != RONDO_SUCCESS) throw_failure(status, "set_timeout");
+  timeout_ = timeout;
+}
+
+void Group::abort() {
+  const std::lock_guard lock(joined_->mutex);
+  if (joined_->communicator != nullptr) (void)rondo_abort(joined_->communicator);
+}
+
+void Group::close() {
+  rondo_communicator* left = nullptr;
+  {
+    const std::lock_guard lock(joined_->mutex);
+    if (joined_->closed) return;
+    joined_->closed = true;
+    left = std::exchange(joined_->communicator, nullptr);
+    communicator_.store(nullptr, std::memory_order_release);
+  }
+  rondo_destroy(left);
+  const std::lock_guard lock(world().mutex);
+  if (!world_.empty() && world().nonce == world_) world().nonce.clear();
+}
+
+}  // namespace rondo_torch

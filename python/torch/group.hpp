@@ -1,0 +1,57 @@
+// A process group's communicator: how its ranks find one another through torch's store, and what it says when something goes wrong.
+#pragma once
+
+#include <rondo/rondo.h>
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <memory>
+#include <string>
+#include <torch/csrc/distributed/c10d/Store.hpp>
+
+namespace rondo_torch {
+
+/// What torch says of a group when it makes one.
+struct GroupOptions {
+  c10::intrusive_ptr<c10d::Store> store;
+  std::uint32_t rank = 0;
+  std::uint32_t size = 1;
+  std::chrono::milliseconds timeout{0};  ///< of each operation
+  std::string name;                      ///< the same on all its ranks
+  bool is_world = true;                  ///< the default group: others are parts of it
+};
+
+class Group {
+ public:
+  /// The default group is joined here, blocking until all ranks have come. Another one is joined by a thread of its own, so that making it costs its
+  /// caller nothing and no rank waits for another; communicator() waits for it.
+  explicit Group(const GroupOptions& options);
+  ~Group();
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
+
+  /// Blocks until the ranks have found one another. Throws DistBackendError where they can't, or after close().
+  rondo_communicator* communicator();
+
+  /// Later calls' deadline.
+  void set_timeout(std::chrono::milliseconds timeout);
+  std::chrono::milliseconds timeout() const { return timeout_; }
+  /// Ends all waits, on every rank.
+  void abort();
+  /// Leaves the group once what was started has ended. Blocks for as long.
+  void close();
+
+ private:
+  struct Joined;
+  std::shared_ptr<Joined> joined_;  // shared with the thread that joins, which may outlive this
+  std::shared_future<void> ready_;
+  std::atomic<rondo_communicator*> communicator_{nullptr};  ///< once ready
+  std::chrono::milliseconds timeout_;
+  std::string world_;  ///< of the default group: what its ranks agreed on
+};
+
+/// Throws what a failed call of the library says, after `what`.
+[[noreturn]] void throw_failure(rondo_status status, const std::string& what);
+
+}  // namespace rondo_torch

@@ -1,0 +1,267 @@
+// Operations that move elements of any type.
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+
+#include "backend-inl.hpp"
+
+namespace rondo_torch {
+namespace {
+
+rondo_call move_call(rondo_collective collective, at::ScalarType type, const void* input, void* output, std::int64_t elements, std::int64_t root = 0) {
+  const Elements unit = moved(type);
+  rondo_call call{};
+  call.size = sizeof call;
+  call.collective = collective;
+  call.type = unit.type;
+  call.input = input;
+  call.output = output;
+  call.count = static_cast<std::uint64_t>(elements * unit.per_element);
+  call.root = static_cast<std::uint32_t>(root);
+  return call;
+}
+
+/// Like `tensor`, with a block for each of so many ranks.
+at::Tensor room_for(const at::Tensor& tensor, int ranks) {
+  const at::AutoDispatchBelowAutograd below;
+  return at::empty({ranks * tensor.numel()}, tensor.options());
+}
+
+/// Block by block into the tensors of a list.
+void deal_out(const at::Tensor& blocks, const Tensors& list) {
+  const at::AutoDispatchBelowAutograd below;
+  std::int64_t begin = 0;
+  for (const at::Tensor& tensor : list) {
+    tensor.copy_(blocks.narrow(0, begin, tensor.numel()).view(tensor.sizes()));
+    begin += tensor.numel();
+  }
+}
+
+/// One list, as long as the group, of tensors like `like`.
+void check_blocks(const std::vector<Tensors>& lists, const at::Tensor& like, std::size_t ranks, const char* what) {
+  TORCH_CHECK_VALUE(lists.size() == 1 && lists.front().size() == ranks, "rondo: ", what, " are one list, with one tensor for each of ", ranks, " ranks");
+  for (const at::Tensor& tensor : lists.front()) {
+    check_dense(tensor, what);
+    TORCH_CHECK_VALUE(tensor.numel() == like.numel() && tensor.scalar_type() == like.scalar_type(), "rondo: among the ", what, " is one of ", tensor.sizes(), " ",
+                      tensor.scalar_type(), "; accepted: ", like.numel(), " elements of ", like.scalar_type());
+  }
+}
+
+void check_root(std::int64_t root, int size) {
+  TORCH_CHECK_VALUE(root >= 0 && root < size, "rondo: root ", root, " of a group of ", size, " ranks");
+}
+
+/// Rows that `splits` gives to each rank, in elements; without splits all get as many.
+std::vector<std::uint64_t> split_elements(const at::Tensor& tensor, const std::vector<std::int64_t>& splits, int ranks, const char* what) {
+  const std::int64_t rows = tensor.dim() == 0 ? 1 : tensor.size(0);
+  const std::int64_t row = rows == 0 ? 0 : tensor.numel() / rows;
+  std::vector<std::uint64_t> counts;
+  if (splits.empty()) {
+    TORCH_CHECK_VALUE(rows % ranks == 0, "rondo: the ", rows, " rows of the ", what, " of all_to_all can't be dealt out evenly to ", ranks, " ranks");
+    counts.assign(static_cast<std::size_t>(ranks), static_cast<std::uint64_t>(rows / ranks * row));
+    return counts;
+  }
+  TORCH_CHECK_VALUE(splits.size() == static_cast<std::size_t>(ranks), "rondo: ", splits.size(), " ", what, " splits for ", ranks, " ranks");
+  std::int64_t sum = 0;
+  for (const std::int64_t split : splits) {
+    TORCH_CHECK_VALUE(split >= 0, "rondo: an ", what, " split of ", split, " rows");
+    counts.push_back(static_cast<std::uint64_t>(split * row));
+    sum += split;
+  }
+  TORCH_CHECK_VALUE(sum == rows, "rondo: the ", what, " splits of all_to_all add up to ", sum, " rows, the ", what, " has ", rows);
+  return counts;
+}
+
+/// Blocks as the library takes them, in bytes, since ranks may differ in where theirs lie: offsets from the first one's beginning in memory.
+struct BlockList {
+  const void* base = nullptr;
+  std::vector<std::uint64_t> counts, offsets;
+  explicit BlockList(const Tensors& tensors) {
+    std::uintptr_t begin = UINTPTR_MAX;
+    for (const at::Tensor& tensor : tensors)
+      if (tensor.numel() != 0) begin = std::min(begin, reinterpret_cast<std::uintptr_t>(tensor.data_ptr()));
+    base = begin == UINTPTR_MAX ? nullptr : reinterpret_cast<const void*>(begin);
+    for (const at::Tensor& tensor : tensors) {
+      counts.push_back(tensor.nbytes());
+      offsets.push_back(tensor.numel() == 0 ? 0 : reinterpret_cast<std::uintptr_t>(tensor.data_ptr()) - begin);
+    }
+  }
+};
+
+}  // namespace
+
+WorkPointer Backend::broadcast(Tensors& tensors, const c10d::BroadcastOptions& options) {
+  const at::Tensor& tensor = single(tensors, "tensors of broadcast");
+  check_root(options.rootRank, size_);
+  const bool is_root = rank_ == options.rootRank;
+  const at::Tensor room = contiguous(tensor, is_root);
+  Operation operation = this->operation(c10d::OpType::BROADCAST, "rondo:broadcast", {}, {tensor});
+  operation.room = {room};
+  if (!is_root) operation.finish = [room, tensor] { copy_back(room, tensor); };
+  // the root's output is its input: in place
+  return run(std::move(operation),
+             move_call(RONDO_BROADCAST, tensor.scalar_type(), is_root ? room.data_ptr() : nullptr, room.data_ptr(), room.numel(), options.rootRank),
+             timing(options));
+}
+
+/// `output` has room for a block of each rank; both are contiguous.
+WorkPointer Backend::gather_blocks(Operation operation, const at::Tensor& input, at::Tensor output, Timing timing) {
+  operation.room.push_back(input);
+  operation.room.push_back(output);
+  return run(std::move(operation), move_call(RONDO_ALL_GATHER, input.scalar_type(), input.data_ptr(), output.data_ptr(), input.numel()), timing);
+}
+
+WorkPointer Backend::_allgather_base(at::Tensor& output, at::Tensor& input, const c10d::AllgatherOptions& options) {
+  check_dense(output, "the output of all_gather");
+  check_dense(input, "the input of all_gather");
+  TORCH_CHECK_VALUE(output.numel() == input.numel() * size_, "rondo: all_gather of ", input.numel(), " elements by ", size_, " ranks into ", output.numel(),
+                    "; accepted: an output as long as all ranks' inputs together");
+  TORCH_CHECK_TYPE(input.scalar_type() == output.scalar_type(), "rondo: all_gather of ", input.scalar_type(), " into ", output.scalar_type(), "; accepted: one type");
+  Operation operation = this->operation(c10d::OpType::_ALLGATHER_BASE, "rondo:_allgather_base", {input}, {output});
+  const at::Tensor room = contiguous(output, false);
+  operation.finish = [room, output] { copy_back(room, output); };
+  return gather_blocks(std::move(operation), contiguous(input), room, timing(options));
+}
+
+WorkPointer Backend::allgather(std::vector<Tensors>& outputs, Tensors& inputs, const c10d::AllgatherOptions& options) {
+  const at::Tensor& input = single(inputs, "inputs of all_gather");
+  check_blocks(outputs, input, ranks(), "outputs of all_gather");
+  const Tensors& list = outputs.front();
+  Operation operation = this->operation(c10d::OpType::ALLGATHER, "rondo:all_gather", {input}, list);
+  at::Tensor blocks = joined(list);
+  if (!blocks.defined()) {
+    blocks = room_for(input, size_);
+    operation.finish = [blocks, list] { deal_out(blocks, list); };
+  }
+  return gather_blocks(std::move(operation), contiguous(input), blocks, timing(options));
+}
+
+/// outputs[r][i] is what rank r gave as inputs[i].
+WorkPointer Backend::allgather_coalesced(std::vector<Tensors>& outputs, Tensors& inputs, const c10d::AllgatherOptions& options) {
+  TORCH_CHECK_VALUE(!inputs.empty() && outputs.size() == ranks(), "rondo: all_gather_coalesced takes inputs, and a list of outputs for each of ", size_, " ranks");
+  WorkPointer last;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    std::vector<Tensors> list(1);
+    for (const Tensors& from_rank : outputs) {
+      TORCH_CHECK_VALUE(from_rank.size() == inputs.size(), "rondo: all_gather_coalesced of ", inputs.size(), " inputs into a list of ", from_rank.size());
+      list.front().push_back(from_rank[i]);
+    }
+    Tensors input{inputs[i]};
+    last = allgather(list, input, options);
+  }
+  return last;
+}
+
+WorkPointer Backend::allgather_into_tensor_coalesced(Tensors& outputs, Tensors& inputs, const c10d::AllgatherOptions& options) {
+  TORCH_CHECK_VALUE(!outputs.empty() && outputs.size() == inputs.size(), "rondo: ", inputs.size(), " inputs and ", outputs.size(),
+                    " outputs for all_gather_into_tensor_coalesced; accepted: as many of both, at least one");
+  WorkPointer last;
+  for (std::size_t t = 0; t < outputs.size(); ++t) last = _allgather_base(outputs[t], inputs[t], options);
+  return last;
+}
+
+WorkPointer Backend::gather(std::vector<Tensors>& outputs, Tensors& inputs, const c10d::GatherOptions& options) {
+  const at::Tensor& input = single(inputs, "inputs of gather");
+  check_root(options.rootRank, size_);
+  const bool is_root = rank_ == options.rootRank;
+  TORCH_CHECK_VALUE(is_root || outputs.empty() || (outputs.size() == 1 && outputs.front().empty()), "rondo: outputs of gather on a rank that isn't the root");
+  if (is_root) check_blocks(outputs, input, ranks(), "outputs of gather");
+  Operation operation = this->operation(c10d::OpType::GATHER, "rondo:gather", {input}, is_root ? outputs.front() : Tensors());
+  at::Tensor blocks;
+  if (is_root) {
+    blocks = joined(outputs.front());
+    if (!blocks.defined()) {
+      blocks = room_for(input, size_);
+      operation.finish = [blocks, list = outputs.front()] { deal_out(blocks, list); };
+    }
+  }
+  const at::Tensor given = contiguous(input);
+  operation.room = {given, blocks};
+  void* const place = is_root ? blocks.data_ptr() : nullptr;
+  return run(std::move(operation), move_call(RONDO_GATHER, input.scalar_type(), given.data_ptr(), place, given.numel(), options.rootRank), timing(options));
+}
+
+WorkPointer Backend::scatter(Tensors& outputs, std::vector<Tensors>& inputs, const c10d::ScatterOptions& options) {
+  const at::Tensor& output = single(outputs, "outputs of scatter");
+  check_root(options.rootRank, size_);
+  const bool is_root = rank_ == options.rootRank;
+  TORCH_CHECK_VALUE(is_root || inputs.empty() || (inputs.size() == 1 && inputs.front().empty()), "rondo: inputs of scatter on a rank that isn't the root");
+  if (is_root) check_blocks(inputs, output, ranks(), "inputs of scatter");
+  Operation operation = this->operation(c10d::OpType::SCATTER, "rondo:scatter", is_root ? inputs.front() : Tensors(), {output});
+  at::Tensor blocks;
+  if (is_root) {
+    blocks = joined(inputs.front());
+    if (!blocks.defined()) {
+      const at::AutoDispatchBelowAutograd below;
+      Tensors flat;
+      for (const at::Tensor& input : inputs.front()) flat.push_back(input.reshape({-1}));
+      blocks = at::cat(flat);
+    }
+  }
+  const at::Tensor room = contiguous(output, false);
+  operation.room = {blocks, room};
+  operation.finish = [room, output] { copy_back(room, output); };
+  const void* const given = is_root ? blocks.data_ptr() : nullptr;
+  return run(std::move(operation), move_call(RONDO_SCATTER, output.scalar_type(), given, room.data_ptr(), room.numel(), options.rootRank), timing(options));
+}
+
+WorkPointer Backend::alltoall_base(at::Tensor& output, at::Tensor& input, std::vector<std::int64_t>& output_splits, std::vector<std::int64_t>& input_splits,
+                                   const c10d::AllToAllOptions& options) {
+  check_dense(output, "the output of all_to_all");
+  check_dense(input, "the input of all_to_all");
+  TORCH_CHECK_TYPE(input.scalar_type() == output.scalar_type(), "rondo: all_to_all of ", input.scalar_type(), " into ", output.scalar_type(), "; accepted: one type");
+  const at::Tensor given = contiguous(input), room = contiguous(output, false);
+  auto sent = split_elements(input, input_splits, size_, "input"), received = split_elements(output, output_splits, size_, "output");
+  Operation operation = this->operation(c10d::OpType::ALLTOALL_BASE, "rondo:all_to_all", {input}, {output});
+  operation.room = {given, room};
+  operation.finish = [room, output] { copy_back(room, output); };
+  if (output_splits.empty() && input_splits.empty()) {
+    TORCH_CHECK_VALUE(input.numel() == output.numel(), "rondo: all_to_all of ", input.numel(), " elements into ", output.numel(), "; accepted: as many");
+    return run(std::move(operation), move_call(RONDO_ALL_TO_ALL, input.scalar_type(), given.data_ptr(), room.data_ptr(), static_cast<std::int64_t>(sent.front())),
+               timing(options));
+  }
+  const Elements unit = moved(input.scalar_type());
+  for (auto* counts : {&sent, &received})
+    for (std::uint64_t& count : *counts) count *= static_cast<std::uint64_t>(unit.per_element);
+  return run(
+      std::move(operation), timing(options),
+      [&](rondo_communicator* c) {
+        return rondo_all_to_all_v(c, given.data_ptr(), sent.data(), nullptr, room.data_ptr(), received.data(), nullptr, unit.type);
+      },
+      [&](rondo_communicator* c, rondo_work** started) {
+        return rondo_start_all_to_all_v(c, given.data_ptr(), sent.data(), nullptr, room.data_ptr(), received.data(), nullptr, unit.type, started);
+      });
+}
+
+WorkPointer Backend::alltoall(Tensors& outputs, Tensors& inputs, const c10d::AllToAllOptions& options) {
+  for (const Tensors* list : {&inputs, &outputs}) {
+    TORCH_CHECK_VALUE(list->size() == ranks(), "rondo: all_to_all with ", list->size(), " tensors for ", size_, " ranks");
+    for (const at::Tensor& tensor : *list) check_dense(tensor, "a tensor of all_to_all");
+  }
+  Tensors given, room;
+  for (const at::Tensor& input : inputs) given.push_back(contiguous(input));
+  for (const at::Tensor& output : outputs) room.push_back(contiguous(output, false));
+  Operation operation = this->operation(c10d::OpType::ALLTOALL, "rondo:all_to_all", inputs, outputs);
+  operation.finish = [room, outputs] {
+    for (std::size_t t = 0; t < room.size(); ++t) copy_back(room[t], outputs[t]);
+  };
+  return exchange(std::move(operation), given, room, timing(options));
+}
+
+WorkPointer Backend::exchange(Operation operation, const Tensors& from, const Tensors& to, Timing timing) {
+  const BlockList sent(from), received(to);
+  operation.room.insert(operation.room.end(), from.begin(), from.end());
+  operation.room.insert(operation.room.end(), to.begin(), to.end());
+  void* const place = const_cast<void*>(received.base);
+  return run(
+      std::move(operation), timing,
+      [&](rondo_communicator* c) {
+        return rondo_all_to_all_v(c, sent.base, sent.counts.data(), sent.offsets.data(), place, received.counts.data(), received.offsets.data(), RONDO_U8);
+      },
+      [&](rondo_communicator* c, rondo_work** started) {
+        return rondo_start_all_to_all_v(c, sent.base, sent.counts.data(), sent.offsets.data(), place, received.counts.data(), received.offsets.data(), RONDO_U8,
+                                        started);
+      });
+}
+
+}  // namespace rondo_torch

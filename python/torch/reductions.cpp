@@ -1,0 +1,178 @@
+// Operations that combine.
+#include <c10/util/Exception.h>
+
+#include "backend-inl.hpp"
+
+namespace rondo_torch {
+namespace {
+
+rondo_call reduction_call(rondo_collective collective, const Reduction& reduction, const at::Tensor& input, at::Tensor& output, std::int64_t elements) {
+  rondo_call call{};
+  call.size = sizeof call;
+  call.collective = collective;
+  call.type = reduction.elements.type;
+  call.op = reduction.op;
+  call.input = input.data_ptr();
+  call.output = output.defined() ? output.data_ptr() : nullptr;
+  call.count = static_cast<std::uint64_t>(elements * reduction.elements.per_element);
+  call.factor = reduction.factor;
+  return call;
+}
+
+/// Lists of one type: a list operand has one.
+rondo_bucket bucket_of(const Tensors& room, const Reduction& reduction, std::vector<rondo_tensor>& list) {
+  for (const at::Tensor& tensor : room)
+    list.push_back({tensor.data_ptr(), tensor.data_ptr(), static_cast<std::uint64_t>(tensor.numel() * reduction.elements.per_element)});
+  rondo_bucket bucket{};
+  bucket.size = sizeof bucket;
+  bucket.tensors = list.data();
+  bucket.tensor_count = list.size();
+  bucket.type = reduction.elements.type;
+  bucket.op = reduction.op;
+  bucket.factor = reduction.factor;
+  return bucket;
+}
+
+}  // namespace
+
+WorkPointer Backend::allreduce(Tensors& tensors, const c10d::AllreduceOptions& options) {
+  if (tensors.size() == 1 && tensors.front().layout() == at::kSparse) return allreduce_sparse(tensors, options);
+  const at::Tensor& tensor = single(tensors, "tensors of all_reduce");
+  const Reduction reduction = reduced(tensor.scalar_type(), options.reduceOp);
+  at::Tensor room = contiguous(tensor);
+  Operation operation = this->operation(c10d::OpType::ALLREDUCE, "rondo:all_reduce", {}, {tensor});
+  if (!room.is_same(tensor)) {
+    operation.room = {room};
+    operation.finish = [room, tensor] { copy_back(room, tensor); };
+  }
+  return run(std::move(operation), reduction_call(RONDO_ALL_REDUCE, reduction, room, room, room.numel()), timing(options));
+}
+
+WorkPointer Backend::allreduce_coalesced(Tensors& tensors, const c10d::AllreduceCoalescedOptions& options) {
+  TORCH_CHECK_VALUE(!tensors.empty(), "rondo: no tensors for all_reduce_coalesced; accepted: one or more");
+  Tensors room;
+  for (const at::Tensor& tensor : tensors) {
+    check_dense(tensor, "a tensor of all_reduce_coalesced");
+    TORCH_CHECK_TYPE(tensor.scalar_type() == tensors.front().scalar_type(), "rondo: all_reduce_coalesced of ", tensors.front().scalar_type(), " and ",
+                     tensor.scalar_type(), "; accepted: tensors of one type");
+    room.push_back(contiguous(tensor));
+  }
+  const Reduction reduction = reduced(tensors.front().scalar_type(), options.reduceOp);
+  Operation operation = this->operation(c10d::OpType::ALLREDUCE_COALESCED, "rondo:all_reduce_coalesced", {}, tensors);
+  operation.room = room;
+  operation.finish = [room, tensors] {
+    for (std::size_t t = 0; t < tensors.size(); ++t) copy_back(room[t], tensors[t]);
+  };
+  std::vector<rondo_tensor> list;
+  const rondo_bucket bucket = bucket_of(room, reduction, list);
+  return run(
+      std::move(operation), timing(options), [&](rondo_communicator* communicator) { return rondo_all_reduce_fused(communicator, &bucket); },
+      [&](rondo_communicator* communicator, rondo_work** started) { return rondo_start_all_reduce_fused(communicator, &bucket, started); });
+}
+
+/// The sum of sparse tensors: all ranks' indices and values, gathered, and added up where they meet.
+WorkPointer Backend::allreduce_sparse(Tensors& tensors, const c10d::AllreduceOptions& options) {
+  TORCH_CHECK_VALUE(tensors.size() == 1 && tensors.front().layout() == at::kSparse && tensors.front().device().is_cpu(),
+                    "rondo: all_reduce of sparse tensors takes one tensor of layout sparse_coo on the cpu");
+  TORCH_CHECK_VALUE(options.reduceOp.op_ == c10d::ReduceOp::SUM, "rondo: sparse tensors can be combined by SUM alone");
+  const at::AutoDispatchBelowAutograd below;
+  at::Tensor& tensor = tensors.front();
+  const at::Tensor own = tensor.coalesce();
+  at::Tensor counts = at::empty({size_}, at::kLong), count = at::full({1}, own._nnz(), at::kLong);
+  c10d::AllgatherOptions at_once;
+  at_once.asyncOp = false;
+  at_once.timeout = options.timeout;
+  _allgather_base(counts, count, at_once)->wait();
+  const std::int64_t most = counts.max().item<std::int64_t>();
+  const auto padded = [&](const at::Tensor& part) {  // along its first dimension
+    auto shape = part.sizes().vec();
+    shape[0] = most;
+    at::Tensor room = at::zeros(shape, part.options());
+    room.narrow(0, 0, part.size(0)).copy_(part);
+    return room;
+  };
+  const auto gathered = [&](const at::Tensor& part) {
+    at::Tensor room = padded(part);
+    auto shape = room.sizes().vec();
+    shape[0] *= size_;
+    at::Tensor all = at::empty(shape, part.options());
+    _allgather_base(all, room, at_once)->wait();
+    Tensors parts;
+    for (int rank = 0; rank < size_; ++rank) parts.push_back(all.narrow(0, rank * most, counts[rank].item<std::int64_t>()));
+    return at::cat(parts);
+  };
+  const at::Tensor indices = gathered(own.indices().t().contiguous());
+  const at::Tensor values = gathered(own.values());
+  const at::Tensor sum = at::sparse_coo_tensor(indices.t(), values, tensor.sizes(), tensor.options()).coalesce();
+  tensor.copy_(sum);
+  auto work = c10::make_intrusive<RondoWork>(operation(c10d::OpType::_ALLREDUCE_SPARSE, "rondo:all_reduce_sparse", {}, {tensor}));
+  work->done();
+  return work;
+}
+
+WorkPointer Backend::reduce(Tensors& tensors, const c10d::ReduceOptions& options) {
+  const at::Tensor& tensor = single(tensors, "tensors of reduce");
+  const Reduction reduction = reduced(tensor.scalar_type(), options.reduceOp);
+  at::Tensor room = contiguous(tensor);
+  Operation operation = this->operation(c10d::OpType::REDUCE, "rondo:reduce", {}, {tensor});
+  operation.room = {room};
+  const bool is_root = rank_ == options.rootRank;
+  if (is_root) operation.finish = [room, tensor] { copy_back(room, tensor); };
+  at::Tensor output = is_root ? room : at::Tensor();
+  rondo_call call = reduction_call(RONDO_REDUCE, reduction, room, output, room.numel());
+  call.root = static_cast<std::uint32_t>(options.rootRank);
+  return run(std::move(operation), call, timing(options));
+}
+
+/// `input` has a block for each rank, `output` is one of them; both are contiguous.
+WorkPointer Backend::reduce_scatter_blocks(Operation operation, const at::Tensor& input, at::Tensor output, const c10d::ReduceScatterOptions& options) {
+  const Reduction reduction = reduced(input.scalar_type(), options.reduceOp);
+  operation.room.push_back(input);
+  operation.room.push_back(output);
+  return run(std::move(operation), reduction_call(RONDO_REDUCE_SCATTER, reduction, input, output, output.numel()), timing(options));
+}
+
+WorkPointer Backend::_reduce_scatter_base(at::Tensor& output, at::Tensor& input, const c10d::ReduceScatterOptions& options) {
+  check_dense(output, "the output of reduce_scatter");
+  check_dense(input, "the input of reduce_scatter");
+  TORCH_CHECK_VALUE(input.numel() == output.numel() * size_, "rondo: reduce_scatter of ", input.numel(), " elements into ", output.numel(), " by ", size_,
+                    " ranks; accepted: an input as long as all ranks' outputs together");
+  TORCH_CHECK_TYPE(input.scalar_type() == output.scalar_type(), "rondo: reduce_scatter of ", input.scalar_type(), " into ", output.scalar_type(),
+                   "; accepted: one type");
+  Operation operation = this->operation(c10d::OpType::_REDUCE_SCATTER_BASE, "rondo:_reduce_scatter_base", {input}, {output});
+  const at::Tensor room = contiguous(output, false);
+  operation.finish = [room, output] { copy_back(room, output); };
+  return reduce_scatter_blocks(std::move(operation), contiguous(input), room, options);
+}
+
+WorkPointer Backend::reduce_scatter(Tensors& outputs, std::vector<Tensors>& inputs, const c10d::ReduceScatterOptions& options) {
+  const at::Tensor& output = single(outputs, "outputs of reduce_scatter");
+  TORCH_CHECK_VALUE(inputs.size() == 1 && inputs.front().size() == ranks(), "rondo: reduce_scatter takes one list of inputs, with one for each of ", size_, " ranks");
+  for (const at::Tensor& input : inputs.front()) {
+    check_dense(input, "an input of reduce_scatter");
+    TORCH_CHECK_VALUE(input.sizes() == output.sizes() && input.scalar_type() == output.scalar_type(), "rondo: reduce_scatter of ", input.sizes(), " ",
+                      input.scalar_type(), " into ", output.sizes(), " ", output.scalar_type(), "; accepted: inputs like the output");
+  }
+  Operation operation = this->operation(c10d::OpType::REDUCE_SCATTER, "rondo:reduce_scatter", inputs.front(), {output});
+  at::Tensor blocks = joined(inputs.front());
+  if (!blocks.defined()) {
+    const at::AutoDispatchBelowAutograd below;
+    Tensors flat;
+    for (const at::Tensor& input : inputs.front()) flat.push_back(input.reshape({-1}));
+    blocks = at::cat(flat);
+  }
+  const at::Tensor room = contiguous(output, false);
+  operation.finish = [room, output] { copy_back(room, output); };
+  return reduce_scatter_blocks(std::move(operation), blocks, room, options);
+}
+
+/// One after the other: calls of a group run in order, so the last one's end is the end of all.
+WorkPointer Backend::reduce_scatter_tensor_coalesced(Tensors& outputs, Tensors& inputs, const c10d::ReduceScatterOptions& options) {
+  TORCH_CHECK_VALUE(!outputs.empty() && outputs.size() == inputs.size(), "rondo: ", inputs.size(), " inputs and ", outputs.size(),
+                    " outputs for reduce_scatter_tensor_coalesced; accepted: as many of both, at least one");
+  WorkPointer last;
+  for (std::size_t t = 0; t < outputs.size(); ++t) last = _reduce_scatter_base(outputs[t], inputs[t], options);
+  return last;
+}
+
+}  // namespace rondo_torch
