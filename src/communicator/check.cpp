@@ -1,6 +1,7 @@
 // The arguments of a call, before anything runs. A key is checked once, when its plan is prepared; pointers at every call.
 #include <algorithm>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "communicator/impl.hpp"
@@ -39,35 +40,35 @@ Result<std::vector<Block>> lay_out(const Blocks& blocks, const std::string& side
   return table;
 }
 
-/// Two blocks that would be written into one place.
-std::optional<std::string> find_overlap(const std::vector<Block>& blocks) {
-  std::vector<std::uint32_t> order;
-  for (std::uint32_t rank = 0; rank < blocks.size(); ++rank)
-    if (blocks[rank].bytes != 0) order.push_back(rank);
-  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return blocks[a].offset < blocks[b].offset; });
-  for (std::size_t k = 1; k < order.size(); ++k)
-    if (blocks[order[k - 1]].offset + blocks[order[k - 1]].bytes > blocks[order[k]].offset)
-      return "the blocks received from ranks " + std::to_string(order[k - 1]) + " and " + std::to_string(order[k]) + " overlap";
-  return std::nullopt;
-}
-
-/// The memory between the first and the last byte of the blocks.
-struct Extent {
-  std::uintptr_t base = 0;  ///< what the offsets count from
+/// The memory of a block.
+struct BlockRange {
   std::uintptr_t begin = 0;
   std::uintptr_t end = 0;
-  bool empty() const { return begin == end; }
+  std::uint32_t rank = 0;
 };
 
-Extent extent_of(const void* buffer, const std::vector<Block>& blocks) {
-  Extent extent{reinterpret_cast<std::uintptr_t>(buffer), 0, 0};
-  for (const Block& block : blocks) {
-    if (block.bytes == 0) continue;
-    const std::uintptr_t begin = extent.base + block.offset;
-    extent.begin = extent.empty() ? begin : std::min(extent.begin, begin);
-    extent.end = std::max(extent.end, begin + block.bytes);
+/// The blocks that have any elements, by where they lie.
+std::vector<BlockRange> ranges_of(const void* buffer, const std::vector<Block>& blocks) {
+  const auto base = reinterpret_cast<std::uintptr_t>(buffer);
+  std::vector<BlockRange> ranges;
+  for (std::uint32_t rank = 0; rank < blocks.size(); ++rank)
+    if (blocks[rank].bytes != 0) ranges.push_back({base + blocks[rank].offset, base + blocks[rank].offset + blocks[rank].bytes, rank});
+  std::sort(ranges.begin(), ranges.end(), [](const BlockRange& one, const BlockRange& other) { return one.begin < other.begin; });
+  return ranges;
+}
+
+/// Two blocks that would be written into one place, or one that would be while it is read. What lies between blocks is nobody's affair.
+std::optional<std::string> find_overlap(const std::vector<BlockRange>& read, const std::vector<BlockRange>& written) {
+  for (std::size_t k = 1; k < written.size(); ++k)
+    if (written[k - 1].end > written[k].begin)
+      return "the blocks received from ranks " + std::to_string(written[k - 1].rank) + " and " + std::to_string(written[k].rank) + " overlap";
+  for (const BlockRange& range : read) {
+    const auto next = std::upper_bound(written.begin(), written.end(), range.begin, [](std::uintptr_t at, const BlockRange& one) { return at < one.end; });
+    if (next != written.end() && next->begin < range.end)
+      return "input and output overlap, where the block for rank " + std::to_string(range.rank) + " and the one from rank " + std::to_string(next->rank) +
+             " lie; accepted: memory of its own for each";
   }
-  return extent;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -130,20 +131,18 @@ Result<BlockTable> Communicator::Impl::block_table(const void* input, const Bloc
   if (!out) return out.error();
   auto in = lay_out(received, "received", size(), type);
   if (!in) return in.error();
-  if (auto overlap = find_overlap(*in)) return wrong("all_to_all_v: " + *overlap);
   if ((*out)[rank()].bytes != (*in)[rank()].bytes)
     return wrong("all_to_all_v: rank " + std::to_string(rank()) + " sends " + std::to_string((*out)[rank()].bytes) + " bytes to itself and receives " +
                  std::to_string((*in)[rank()].bytes));
-  const Extent read = extent_of(input, *out);
-  const Extent written = extent_of(output, *in);
-  for (const auto& [extent, name] : {std::pair{read, "input"}, std::pair{written, "output"}}) {
-    if (extent.empty()) continue;
-    if (extent.base == 0) return wrong(std::string("all_to_all_v: ") + name + " is null, and there are blocks in it");
-    if (extent.base % size_of(type) != 0)
+  const auto read = ranges_of(input, *out);
+  const auto written = ranges_of(output, *in);
+  for (const auto& [ranges, buffer, name] : {std::tuple{&read, input, "input"}, std::tuple{&written, static_cast<const void*>(output), "output"}}) {
+    if (ranges->empty()) continue;
+    if (buffer == nullptr) return wrong(std::string("all_to_all_v: ") + name + " is null, and there are blocks in it");
+    if (reinterpret_cast<std::uintptr_t>(buffer) % size_of(type) != 0)
       return wrong(std::string("all_to_all_v: ") + name + " is not aligned to its elements (" + std::to_string(size_of(type)) + " bytes)");
   }
-  if (!read.empty() && !written.empty() && read.begin < written.end && written.begin < read.end)
-    return wrong("all_to_all_v: input and output overlap; accepted: separate buffers");
+  if (auto overlap = find_overlap(read, written)) return wrong("all_to_all_v: " + *overlap);
   return BlockTable{std::move(*out), std::move(*in)};
 }
 
