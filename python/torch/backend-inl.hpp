@@ -43,7 +43,7 @@ WorkPointer Backend::start(Operation operation, const Later& later) {
   rondo_work* started = nullptr;
   const rondo_status status = later(group_.communicator(), &started);
   if (status != RONDO_SUCCESS) throw_failure(status, work->describe());
-  work->follow(started);
+  work->follow(started, group_.in_flight());
   return work;
 }
 

@@ -23,6 +23,8 @@ struct Group::Joined {
 
 namespace {
 
+constexpr std::chrono::seconds longest_drain(10);
+
 /// What the default group's ranks agreed on. Groups within it need no store to find one another: their names are derived from this.
 struct World {
   std::mutex mutex;
@@ -90,6 +92,21 @@ std::string job_of(const GroupOptions& options) {
 
 }  // namespace
 
+void InFlight::add() {
+  const std::lock_guard lock(mutex_);
+  ++count_;
+}
+
+void InFlight::remove() {
+  const std::lock_guard lock(mutex_);
+  if (--count_ == 0) changed_.notify_all();
+}
+
+bool InFlight::drain(std::chrono::milliseconds at_most) {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, at_most, [this] { return count_ == 0; });
+}
+
 void throw_failure(rondo_status status, const std::string& what) {
   const std::string text = "rondo: " + what + ": " + rondo_last_error();
   if (status == RONDO_INVALID_ARGUMENT) C10_THROW_ERROR(ValueError, text);
@@ -146,6 +163,10 @@ void Group::abort() {
 }
 
 void Group::close() {
+  if (communicator_.load(std::memory_order_acquire) != nullptr && !in_flight_->drain(longest_drain)) {
+    abort();
+    (void)in_flight_->drain(longest_drain);
+  }
   rondo_communicator* left = nullptr;
   {
     const std::lock_guard lock(joined_->mutex);

@@ -5,8 +5,10 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <future>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
@@ -20,6 +22,20 @@ struct GroupOptions {
   std::chrono::milliseconds timeout{0};  ///< of each operation
   std::string name;                      ///< the same on all its ranks
   bool is_world = true;                  ///< the default group: others are parts of it
+};
+
+/// Counts a group's started operations that haven't ended. Thread-safe.
+class InFlight {
+ public:
+  void add();
+  void remove();
+  /// Blocks until there is none, at most for so long. False: there still are some.
+  bool drain(std::chrono::milliseconds at_most);
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::size_t count_ = 0;
 };
 
 class Group {
@@ -39,14 +55,16 @@ class Group {
   std::chrono::milliseconds timeout() const { return timeout_; }
   /// Ends all waits, on every rank.
   void abort();
-  /// Leaves the group once what was started has ended. Blocks for as long.
+  /// Leaves the group once what was started has ended, which this waits for; what takes longer than 10 s is aborted.
   void close();
+  std::shared_ptr<InFlight> in_flight() const { return in_flight_; }
 
  private:
   struct Joined;
   std::shared_ptr<Joined> joined_;  // shared with the thread that joins, which may outlive this
   std::shared_future<void> ready_;
   std::atomic<rondo_communicator*> communicator_{nullptr};  ///< once ready
+  const std::shared_ptr<InFlight> in_flight_ = std::make_shared<InFlight>();  // shared with operations, which may outlive this
   std::chrono::milliseconds timeout_;
   std::string world_;  ///< of the default group: what its ranks agreed on
 };

@@ -3,8 +3,6 @@
 #include <ATen/core/ivalue.h>
 #include <c10/util/Exception.h>
 
-#include "group.hpp"
-
 namespace rondo_torch {
 
 std::string Operation::describe() const {
@@ -30,8 +28,10 @@ void RondoWork::done() {
   conclude(nullptr);
 }
 
-void RondoWork::follow(rondo_work* started) {
+void RondoWork::follow(rondo_work* started, std::shared_ptr<InFlight> in_flight) {
   started_ = started;
+  in_flight_ = std::move(in_flight);
+  in_flight_->add();
   // The library's reference: tensors and room live until the operation has ended, whoever forgets the work.
   auto* context = new c10::intrusive_ptr<RondoWork>(c10::intrusive_ptr<RondoWork>::reclaim_copy(this));
   (void)rondo_work_on_end(started, &RondoWork::ended, context);
@@ -49,6 +49,7 @@ void RondoWork::ended(void* context) {
     failure = std::current_exception();
   }
   work.conclude(failure);
+  work.in_flight_->remove();
 }
 
 /// Tells everybody.

@@ -10,6 +10,8 @@
 #include <torch/csrc/distributed/c10d/Work.hpp>
 #include <vector>
 
+#include "group.hpp"
+
 namespace rondo_torch {
 
 /// What is known of an operation before it runs.
@@ -33,8 +35,8 @@ class RondoWork final : public c10d::Work {
 
   /// The operation has been done by the caller.
   void done();
-  /// The library does it from here on: `started` is owned.
-  void follow(rondo_work* started);
+  /// The library does it from here on: `started` is owned. It is one of `in_flight` until it has ended.
+  void follow(rondo_work* started, std::shared_ptr<InFlight> in_flight);
 
   bool wait(std::chrono::milliseconds timeout) override;
   void abort() override;
@@ -50,6 +52,7 @@ class RondoWork final : public c10d::Work {
 
   Operation operation_;
   rondo_work* started_ = nullptr;
+  std::shared_ptr<InFlight> in_flight_;
   std::mutex future_mutex_;
   c10::intrusive_ptr<c10::ivalue::Future> future_;  ///< made for whoever asks
   bool concluded_ = false;                          ///< it has ended, and a future made from here on is complete at once

@@ -1,0 +1,241 @@
+"""What goes wrong becomes an exception that says what, on every rank; nothing hangs, and nothing crashes."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+import torch
+import torch.distributed as dist
+from ranks import run
+
+
+def expect(error, words, call):
+    """The call raises `error`, whose text has all the words."""
+    try:
+        call()
+    except error as raised:
+        missing = [word for word in words if not re.search(word, str(raised))]
+        assert not missing, f"{missing} missing in: {raised}"
+        return
+    raise AssertionError(f"no {error.__name__}")
+
+
+def product(tensor):
+    options = dist.AllreduceOptions()
+    options.reduceOp = dist.ReduceOp.PRODUCT
+    dist.group.WORLD.allreduce([tensor], options)
+
+
+def wrong_arguments(rank, size):
+    ones = torch.ones(4)
+    expect(TypeError, ["Float", "BAND", "accepted"], lambda: dist.all_reduce(ones.clone(), dist.ReduceOp.BAND))
+    expect(TypeError, ["Float8", "SUM"], lambda: dist.all_reduce(ones.to(torch.float8_e5m2)))
+    expect(TypeError, ["ComplexFloat", "PRODUCT"], lambda: product(ones.to(torch.complex64)))
+    expect(TypeError, ["Bool", "AVG"], lambda: dist.all_reduce(ones.bool(), dist.ReduceOp.AVG))
+    expect(ValueError, ["2 tensors"], lambda: dist.group.WORLD.allreduce([ones, ones.clone()]))
+    expect(ValueError, ["5", "4"], lambda: dist.all_gather_into_tensor(torch.empty(5 * size), ones))
+    expect(ValueError, ["rows"], lambda: dist.all_to_all_single(torch.empty(size + 1), torch.empty(size + 1)))
+    expect(ValueError, ["splits", "add up"], lambda: dist.all_to_all_single(torch.empty(3), torch.empty(size), [1] * size, [1] * size))
+    dist.all_reduce(ones)  # and all is well afterwards
+    assert ones[0] == size
+
+
+def test_arguments_without_sense_are_refused_and_the_group_stays_usable():
+    run(2, wrong_arguments)
+
+
+def mismatched(rank, size):
+    tensor = torch.ones(4 + rank)
+    expect(dist.DistBackendError, ["mismatch", "all_reduce", f"rank {1 - rank}"], lambda: dist.all_reduce(tensor))
+    expect(dist.DistBackendError, ["mismatch"], lambda: dist.barrier())  # the group is over
+
+
+def test_ranks_that_disagree_about_a_call_are_told_so():
+    run(2, mismatched)
+
+
+def mismatched_later(rank, size):
+    work = dist.all_reduce(torch.ones(4 + rank), async_op=True)
+    future = work.get_future()
+    expect(dist.DistBackendError, ["mismatch"], work.wait)
+    expect(Exception, ["mismatch"], future.wait)
+    assert work.is_completed() and not work.is_success()
+
+
+def test_a_started_call_raises_where_it_is_waited_for():
+    run(2, mismatched_later)
+
+
+def late(rank, size):
+    tensor = torch.ones(1 << 20)
+    if rank == 1:
+        time.sleep(1.5)
+    work = dist.all_reduce(tensor, async_op=True)
+    if rank == 0:
+        assert not work.is_completed()
+        expect(dist.DistBackendError, ["all_reduce #1 on rank 0", "not ended within 200 ms"], lambda: work.wait(torch.distributed.distributed_c10d.timedelta(milliseconds=200)))
+    work.wait()
+    assert tensor[0] == size
+
+
+def test_a_wait_with_a_time_limit_ends_and_the_call_goes_on():
+    run(2, late)
+
+
+def never_comes(rank, size):
+    if rank == 1:
+        time.sleep(3)
+        os._exit(0)
+    options = dist.AllreduceOptions()
+    options.timeout = dist.distributed_c10d.timedelta(milliseconds=400)
+    options.asyncOp = False
+    begin = time.monotonic()
+    expect(dist.DistBackendError, ["deadline", "rank 1"], lambda: dist.group.WORLD.allreduce([torch.ones(3)], options))
+    assert time.monotonic() - begin < 2.5
+    os._exit(0)
+
+
+def test_a_rank_that_never_comes_is_named_when_the_call_s_own_time_is_up():
+    run(2, never_comes)
+
+
+def killed(rank, size):
+    dist.barrier()
+    if rank == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    begin = time.monotonic()
+    expect(dist.DistBackendError, ["peer_failed", "rank 1"], lambda: [dist.all_reduce(torch.ones(100)) for _ in range(1000)])
+    assert time.monotonic() - begin < 5
+    os._exit(0)
+
+
+def test_survivors_of_a_killed_rank_name_it():
+    with pytest.raises(AssertionError, match=r"ranks \[\] outlasted 120 s, ranks \[1\] failed\n$"):  # the killed one, and no other
+        run(3, killed)
+
+
+def in_flight(rank, size):
+    tensors = [torch.ones(1 << 20) for _ in range(5)]
+    for tensor in tensors:
+        dist.all_reduce(tensor, async_op=True)
+    dist.destroy_process_group()
+    assert all(tensor[0] == size and tensor[-1] == size for tensor in tensors)
+    dist.init_process_group("rondo")
+    dist.barrier()
+
+
+def test_a_group_that_is_destroyed_ends_what_was_started_and_another_one_can_be_made():
+    run(2, in_flight)
+
+
+def two_threads(rank, size):
+    groups = [dist.new_group(), dist.new_group()]
+    wrong = []
+
+    def many(group, count):
+        for _ in range(300):
+            tensor = torch.ones(count)
+            dist.all_reduce(tensor, group=group)
+            if tensor[-1] != size:
+                wrong.append(tensor)
+
+    threads = [threading.Thread(target=many, args=(group, count)) for group, count in zip(groups, (10, 5000))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_two_groups_are_used_by_two_threads():
+    run(2, two_threads)
+
+
+class Squares(torch.utils.data.Dataset):
+    def __len__(self):
+        return 20
+
+    def __getitem__(self, index):
+        return float(index * index)
+
+
+def with_workers(rank, size):
+    for _ in range(2):
+        total = sum(batch.sum() for batch in torch.utils.data.DataLoader(Squares(), batch_size=5, num_workers=2, multiprocessing_context="fork"))
+        tensor = torch.tensor([float(total)])
+        dist.all_reduce(tensor)
+        assert tensor.item() == size * 2470
+
+
+def test_workers_of_a_data_loader_are_forked_from_ranks():
+    run(2, with_workers)
+
+
+def monitored(rank, size):
+    group = dist.group.WORLD
+    group.monitored_barrier(dist.distributed_c10d.timedelta(seconds=20), False)
+    if rank == 2:
+        time.sleep(2)
+        os._exit(0)
+    expect(dist.DistBackendError, ["rank 2"] if rank == 0 else ["monitored_barrier"], lambda: group.monitored_barrier(dist.distributed_c10d.timedelta(seconds=1), True))
+    os._exit(0)
+
+
+def test_a_monitored_barrier_names_who_is_missing():
+    run(3, monitored)
+
+
+def futures(rank, size):
+    """Started calls tell of their end; what is chained to them may start others."""
+    first = torch.ones(10)
+    second = torch.ones(20)
+    chained = dist.all_reduce(first, async_op=True).get_future().then(lambda future: dist.all_reduce(second, async_op=True).get_future())
+    inner = chained.wait()
+    assert inner.wait()[0][0] == size and second[0] == size
+    averaged = dist.all_reduce(torch.ones(5), async_op=True).get_future().then(lambda future: future.value()[0] / size).wait()
+    assert torch.equal(averaged, torch.ones(5))
+
+
+def test_futures_chain():
+    run(2, futures)
+
+
+def test_torch_is_imported_whatever_happens_to_the_backend():
+    program = """
+import sys
+class Broken:
+    def find_spec(self, name, path, target=None):
+        if name == "torch.distributed.distributed_c10d" or name.startswith("rondo.torch"):
+            raise ImportError("broken on purpose")
+sys.meta_path.insert(0, Broken())
+sys.modules["torch.distributed"] = None
+import rondo._autoload
+import warnings
+with warnings.catch_warnings(record=True) as said:
+    warnings.simplefilter("always")
+    rondo._autoload.register()
+assert len(said) == 1 and "rondo" in str(said[0].message), said
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
+def test_an_adapter_for_another_torch_is_asked_for_by_name():
+    program = """
+import torch
+torch.__version__ = "2.99.1"
+import rondo.torch._backend as backend
+try:
+    backend.create(None)
+except ImportError as wrong:
+    assert "torch 2.99" in str(wrong) and "pip install" in str(wrong) and "2.13" in str(wrong), wrong
+else:
+    raise SystemExit("no error")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
