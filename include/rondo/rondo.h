@@ -64,7 +64,20 @@ void rondo_text_destroy(char* text);
 /** @{ */
 
 /** Element types: integers and floating types of so many bits; RONDO_BF16 is bfloat16. 16-bit floating types accumulate in 32 bits. */
-typedef enum RONDO_ENUM { RONDO_I8, RONDO_U8, RONDO_I32, RONDO_U32, RONDO_I64, RONDO_U64, RONDO_F16, RONDO_BF16, RONDO_F32, RONDO_F64, RONDO_I16, RONDO_U16 } rondo_type;
+typedef enum RONDO_ENUM {
+  RONDO_I8,
+  RONDO_U8,
+  RONDO_I32,
+  RONDO_U32,
+  RONDO_I64,
+  RONDO_U64,
+  RONDO_F16,
+  RONDO_BF16,
+  RONDO_F32,
+  RONDO_F64,
+  RONDO_I16,
+  RONDO_U16
+} rondo_type;
 
 /** Reductions. RONDO_AVG is the sum divided by the number of ranks (integers truncate towards zero); RONDO_PREMUL_SUM multiplies each
  * rank's input by that rank's factor first (see rondo_call). Those of bits (RONDO_BAND, ...) take integers alone. */

@@ -8,6 +8,7 @@ KernelTable make_kernel_table() {
   add_float_kernels(table);
   add_half_kernels(table);
   add_byte_kernels(table);
+  add_short_kernels(table);
   add_word_kernels(table);
   add_wire_kernels(table);
   return table;

@@ -9,6 +9,7 @@ namespace rondo::kernels {
 void add_float_kernels(KernelTable& table);
 void add_half_kernels(KernelTable& table);
 void add_byte_kernels(KernelTable& table);
+void add_short_kernels(KernelTable& table);
 void add_word_kernels(KernelTable& table);
 void add_wire_kernels(KernelTable& table);
 

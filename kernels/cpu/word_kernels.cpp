@@ -1,4 +1,4 @@
-// 16-, 32- and 64-bit integers.
+// 32- and 64-bit integers.
 #include "kernels/cpu/targets.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -12,7 +12,6 @@ HWY_BEFORE_NAMESPACE();
 namespace rondo::kernels::HWY_NAMESPACE {
 
 void enter_word(KernelTable& table) {
-  enter_integers<std::int16_t, std::uint16_t>(table, DataType::i16, DataType::u16);
   enter_integers<std::int32_t, std::uint32_t>(table, DataType::i32, DataType::u32);
   enter_integers<std::int64_t, std::uint64_t>(table, DataType::i64, DataType::u64);
 }

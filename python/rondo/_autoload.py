@@ -14,7 +14,11 @@ def register():
 
         if is_available() and "RONDO" not in Backend._plugins:
             Backend.register_backend("rondo", _create, extended_api=True, devices=["cpu"])
+            from rondo import _takeover
+
+            if _takeover.wanted():
+                _takeover.install()
     except Exception as reason:  # noqa: BLE001
         import warnings
 
-        warnings.warn(f"rondo: torch.distributed doesn't have the backend 'rondo': {reason}", stacklevel=2)
+        warnings.warn(f"rondo is not, or not wholly, at torch.distributed's service: {reason}", stacklevel=2)

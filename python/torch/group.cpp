@@ -70,7 +70,7 @@ std::string meet(const GroupOptions& options) {
     const std::string text(said.begin(), said.end());
     const auto end = text.rfind('\n');
     TORCH_CHECK_WITH(DistBackendError, end != std::string::npos, "rondo: rank ", rank, " wrote nonsense into the store");
-    TORCH_CHECK_WITH(DistBackendError, text.substr(0, end) == here, "rondo: rank ", rank, " runs elsewhere than rank ", options.rank, " (",
+    TORCH_CHECK_NOT_IMPLEMENTED(text.substr(0, end) == here, "rondo: rank ", rank, " runs elsewhere than rank ", options.rank, " (",
                      text.substr(0, end).substr(text.find('\n') + 1), ", ", here.substr(here.find('\n') + 1),
                      "): ranks on several machines, in several network namespaces or of several users can't form a group yet; use the backend 'gloo' there");
     if (rank == 0) nonce = text.substr(end + 1);
@@ -81,7 +81,8 @@ std::string meet(const GroupOptions& options) {
 /// A text that the ranks of this group share, and no other group.
 std::string job_of(const GroupOptions& options) {
   const std::lock_guard lock(world().mutex);
-  if (!options.is_world && !world().nonce.empty()) return world().nonce + "/" + options.name + "/" + std::to_string(++world().made[options.name]);
+  if (!options.is_world && !options.name.empty() && !world().nonce.empty())
+    return world().nonce + "/" + options.name + "/" + std::to_string(++world().made[options.name]);
   const std::string nonce = meet(options);
   if (options.is_world) {
     world().nonce = nonce;

@@ -20,7 +20,7 @@ struct GroupOptions {
   std::uint32_t rank = 0;
   std::uint32_t size = 1;
   std::chrono::milliseconds timeout{0};  ///< of each operation
-  std::string name;                      ///< the same on all its ranks
+  std::string name;                      ///< the same on all its ranks; empty: they meet through the store
   bool is_world = true;                  ///< the default group: others are parts of it
 };
 
@@ -40,6 +40,7 @@ class InFlight {
 
 class Group {
  public:
+  /// NotImplementedError: not all ranks can share memory, which all of them are told.
   /// The default group is joined here, blocking until all ranks have come. Another one is joined by a thread of its own, so that making it costs its
   /// caller nothing and no rank waits for another; communicator() waits for it.
   explicit Group(const GroupOptions& options);

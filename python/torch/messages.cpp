@@ -12,7 +12,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 void check_peer(int peer, int own, int size, const char* what) {
-  TORCH_CHECK_VALUE(peer >= 0 && peer < size && peer != own, "rondo: ", what, " rank ", peer, "; accepted: another one of ", size, " ranks, this is rank ", own);
+  TORCH_CHECK_VALUE(peer >= 0 && peer < size && peer != own, "rondo: ", what, " rank ", peer, "; accepted: another one of ", size, " ranks, this is rank ",
+                    own);
 }
 
 std::uint64_t count_of(const at::Tensor& tensor) { return static_cast<std::uint64_t>(tensor.numel() * moved(tensor.scalar_type()).per_element); }
@@ -38,7 +39,9 @@ WorkPointer Backend::send(Tensors& tensors, int to, int /*tag*/) {
   Operation operation{c10d::OpType::SEND, "rondo:send", rank_, 0, {tensors.front()}, {}, {given}};
   const rondo_type type = moved(given.scalar_type()).type;
   const auto peer = static_cast<std::uint32_t>(to);
-  return start(std::move(operation), [&](rondo_communicator* c, rondo_work** started) { return rondo_start_send(c, given.data_ptr(), count_of(given), type, peer, started); });
+  return start(std::move(operation), [&](rondo_communicator* c, rondo_work** started) {
+    return rondo_start_send(c, given.data_ptr(), count_of(given), type, peer, started);
+  });
 }
 
 WorkPointer Backend::recv(Tensors& tensors, int from, int /*tag*/) {
@@ -49,7 +52,9 @@ WorkPointer Backend::recv(Tensors& tensors, int from, int /*tag*/) {
   operation.finish = [room, tensor] { copy_back(room, tensor); };
   const rondo_type type = moved(room.scalar_type()).type;
   const auto peer = static_cast<std::uint32_t>(from);
-  return start(std::move(operation), [&](rondo_communicator* c, rondo_work** started) { return rondo_start_recv(c, room.data_ptr(), count_of(room), type, peer, started); });
+  return start(std::move(operation), [&](rondo_communicator* c, rondo_work** started) {
+    return rondo_start_recv(c, room.data_ptr(), count_of(room), type, peer, started);
+  });
 }
 
 WorkPointer Backend::recvAnysource(Tensors& tensors, int /*tag*/) {
@@ -58,7 +63,9 @@ WorkPointer Backend::recvAnysource(Tensors& tensors, int /*tag*/) {
   Operation operation{c10d::OpType::RECVANYSOURCE, "rondo:recv_any", rank_, 0, {}, {tensor}, {room}};
   operation.finish = [room, tensor] { copy_back(room, tensor); };
   const rondo_type type = moved(room.scalar_type()).type;
-  return start(std::move(operation), [&](rondo_communicator* c, rondo_work** started) { return rondo_start_recv_any(c, room.data_ptr(), count_of(room), type, started); });
+  return start(std::move(operation), [&](rondo_communicator* c, rondo_work** started) {
+    return rondo_start_recv_any(c, room.data_ptr(), count_of(room), type, started);
+  });
 }
 
 WorkPointer Backend::barrier(const c10d::BarrierOptions& options) {

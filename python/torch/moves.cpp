@@ -42,8 +42,8 @@ void check_blocks(const std::vector<Tensors>& lists, const at::Tensor& like, std
   TORCH_CHECK_VALUE(lists.size() == 1 && lists.front().size() == ranks, "rondo: ", what, " are one list, with one tensor for each of ", ranks, " ranks");
   for (const at::Tensor& tensor : lists.front()) {
     check_dense(tensor, what);
-    TORCH_CHECK_VALUE(tensor.numel() == like.numel() && tensor.scalar_type() == like.scalar_type(), "rondo: among the ", what, " is one of ", tensor.sizes(), " ",
-                      tensor.scalar_type(), "; accepted: ", like.numel(), " elements of ", like.scalar_type());
+    TORCH_CHECK_VALUE(tensor.numel() == like.numel() && tensor.scalar_type() == like.scalar_type(), "rondo: among the ", what, " is one of ",
+                      tensor.sizes(), " ", tensor.scalar_type(), "; accepted: ", like.numel(), " elements of ", like.scalar_type());
   }
 }
 
@@ -116,7 +116,8 @@ WorkPointer Backend::_allgather_base(at::Tensor& output, at::Tensor& input, cons
   check_dense(input, "the input of all_gather");
   TORCH_CHECK_VALUE(output.numel() == input.numel() * size_, "rondo: all_gather of ", input.numel(), " elements by ", size_, " ranks into ", output.numel(),
                     "; accepted: an output as long as all ranks' inputs together");
-  TORCH_CHECK_TYPE(input.scalar_type() == output.scalar_type(), "rondo: all_gather of ", input.scalar_type(), " into ", output.scalar_type(), "; accepted: one type");
+  TORCH_CHECK_TYPE(input.scalar_type() == output.scalar_type(), "rondo: all_gather of ", input.scalar_type(), " into ", output.scalar_type(),
+                   "; accepted: one type");
   Operation operation = this->operation(c10d::OpType::_ALLGATHER_BASE, "rondo:_allgather_base", {input}, {output});
   const at::Tensor room = contiguous(output, false);
   operation.finish = [room, output] { copy_back(room, output); };
@@ -138,7 +139,8 @@ WorkPointer Backend::allgather(std::vector<Tensors>& outputs, Tensors& inputs, c
 
 /// outputs[r][i] is what rank r gave as inputs[i].
 WorkPointer Backend::allgather_coalesced(std::vector<Tensors>& outputs, Tensors& inputs, const c10d::AllgatherOptions& options) {
-  TORCH_CHECK_VALUE(!inputs.empty() && outputs.size() == ranks(), "rondo: all_gather_coalesced takes inputs, and a list of outputs for each of ", size_, " ranks");
+  TORCH_CHECK_VALUE(!inputs.empty() && outputs.size() == ranks(), "rondo: all_gather_coalesced takes inputs, and a list of outputs for each of ", size_,
+                    " ranks");
   WorkPointer last;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     std::vector<Tensors> list(1);
@@ -209,7 +211,8 @@ WorkPointer Backend::alltoall_base(at::Tensor& output, at::Tensor& input, std::v
                                    const c10d::AllToAllOptions& options) {
   check_dense(output, "the output of all_to_all");
   check_dense(input, "the input of all_to_all");
-  TORCH_CHECK_TYPE(input.scalar_type() == output.scalar_type(), "rondo: all_to_all of ", input.scalar_type(), " into ", output.scalar_type(), "; accepted: one type");
+  TORCH_CHECK_TYPE(input.scalar_type() == output.scalar_type(), "rondo: all_to_all of ", input.scalar_type(), " into ", output.scalar_type(),
+                   "; accepted: one type");
   const at::Tensor given = contiguous(input), room = contiguous(output, false);
   auto sent = split_elements(input, input_splits, size_, "input"), received = split_elements(output, output_splits, size_, "output");
   Operation operation = this->operation(c10d::OpType::ALLTOALL_BASE, "rondo:all_to_all", {input}, {output});
@@ -217,8 +220,8 @@ WorkPointer Backend::alltoall_base(at::Tensor& output, at::Tensor& input, std::v
   operation.finish = [room, output] { copy_back(room, output); };
   if (output_splits.empty() && input_splits.empty()) {
     TORCH_CHECK_VALUE(input.numel() == output.numel(), "rondo: all_to_all of ", input.numel(), " elements into ", output.numel(), "; accepted: as many");
-    return run(std::move(operation), move_call(RONDO_ALL_TO_ALL, input.scalar_type(), given.data_ptr(), room.data_ptr(), static_cast<std::int64_t>(sent.front())),
-               timing(options));
+    const auto block = static_cast<std::int64_t>(sent.front());
+    return run(std::move(operation), move_call(RONDO_ALL_TO_ALL, input.scalar_type(), given.data_ptr(), room.data_ptr(), block), timing(options));
   }
   const Elements unit = moved(input.scalar_type());
   for (auto* counts : {&sent, &received})

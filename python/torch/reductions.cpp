@@ -147,7 +147,8 @@ WorkPointer Backend::_reduce_scatter_base(at::Tensor& output, at::Tensor& input,
 
 WorkPointer Backend::reduce_scatter(Tensors& outputs, std::vector<Tensors>& inputs, const c10d::ReduceScatterOptions& options) {
   const at::Tensor& output = single(outputs, "outputs of reduce_scatter");
-  TORCH_CHECK_VALUE(inputs.size() == 1 && inputs.front().size() == ranks(), "rondo: reduce_scatter takes one list of inputs, with one for each of ", size_, " ranks");
+  TORCH_CHECK_VALUE(inputs.size() == 1 && inputs.front().size() == ranks(), "rondo: reduce_scatter takes one list of inputs, with one for each of ", size_,
+                    " ranks");
   for (const at::Tensor& input : inputs.front()) {
     check_dense(input, "an input of reduce_scatter");
     TORCH_CHECK_VALUE(input.sizes() == output.sizes() && input.scalar_type() == output.scalar_type(), "rondo: reduce_scatter of ", input.sizes(), " ",

@@ -29,6 +29,7 @@ const std::vector<Variable>& known_variables() {
       {"RONDO_STAGING_BYTES", "shared memory that a process may use for staging and control",
        "a size from 64K to 64G, suffixes K, M and G", "8M"},
       {"RONDO_KERNEL_COPIES", "the kernel may copy from one process's memory to another's (process_vm_readv); 0 on any rank: it does on none", "0, 1", "1"},
+      {"RONDO_TAKEOVER", "of PyTorch: process groups that ask for this backend run on Rondo (read by the Python package)", "gloo", "none"},
       {"RONDO_CACHE", "folder for what 'rondo calibrate' has measured", "a folder's absolute path", "rondo in XDG_CACHE_HOME, else .cache/rondo in HOME"},
       {"XDG_CACHE_HOME", "folder of the user's caches, where RONDO_CACHE isn't set", "a folder's absolute path; others are ignored", ".cache in HOME"},
       {"HOME", "the user's folder", "a folder's absolute path; others are ignored", "none"},
@@ -145,6 +146,7 @@ Result<Config> parse_config(const Environment& environment) {
   }
   if (auto read = read_switch(environment, "RONDO_KERNEL_COPIES", result.kernel_copies); !read) return read.error();
   result.cache_folder = user_cache_folder(environment);
+  if (const auto text = lookup(environment, "RONDO_TAKEOVER"); text && *text != "gloo") return bad_value("RONDO_TAKEOVER", *text);
   if (const auto text = lookup(environment, "RONDO_CACHE")) {
     if (!text->starts_with('/')) return bad_value("RONDO_CACHE", *text);
     result.cache_folder = *text;

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from cpp_text import blank_out, functions, line_of, types
 
-FOLDERS = ("include", "src", "kernels", "transports", "tools", "benchmarks", "examples", "tests")
+FOLDERS = ("include", "src", "kernels", "transports", "tools", "benchmarks", "examples", "tests", "python")
 CPP = (".cpp", ".hpp", ".h", ".c")
 MAX_FILE_LINES = 400
 MAX_FUNCTION_LINES = 70
@@ -37,7 +37,7 @@ DIRECTIONS = {
     "transports": (),
     "tests": None,
 }
-PUBLIC_HEADERS_ALONE = {"tools": (), "benchmarks": ("tools",), "examples": ()}  # programs, and whose parts they may use
+PUBLIC_HEADERS_ALONE = {"tools": (), "benchmarks": ("tools",), "examples": (), "python": ()}  # programs, and whose parts they may use
 LIBRARY = ("include", "src", "kernels", "transports")
 GETENV_HOME = "src/base/config.cpp"
 

@@ -12,7 +12,8 @@ def _built():
     return sorted({".".join(file.name.split(".")[0].split("_")[-2:]) for file in files})
 
 
-def _load():
+def load():
+    """The adapter. ImportError says which torch it was built for, and what to do."""
     version = ".".join(torch.__version__.split(".")[:2])
     try:
         return importlib.import_module(f"rondo.torch._c10d_{version.replace('.', '_')}")
@@ -24,13 +25,15 @@ def _load():
         ) from reason
 
 
+def make(store, rank, size, timeout, name, is_world, global_ranks=()):
+    """A c10d backend. Ranks find one another through `store`, but for parts of the default group (`is_world`) that have a name of their own.
+
+    NotImplementedError: the ranks can't share memory, on all of them.
+    """
+    return load().create(store, rank, size, timeout.total_seconds(), name, is_world, list(global_ranks))
+
+
 def create(options):
     """A c10d backend for the process group that torch describes (c10d.DistributedBackendOptions)."""
-    return _load().create(
-        options.store,
-        options.group_rank,
-        options.group_size,
-        options.timeout.total_seconds(),
-        options.group_id,
-        list(options.global_ranks_in_group),
-    )
+    ranks = list(options.global_ranks_in_group)
+    return make(options.store, options.group_rank, options.group_size, options.timeout, options.group_id, not ranks, ranks)
