@@ -1,0 +1,170 @@
+"""Backends of torch.distributed side by side: Rondo, Gloo, and torch's own fake, which does nothing and so shows what torch itself costs.
+
+compare_torch.py [--ranks 2] [--ops all_reduce,...] [--sizes 4,1K,...] [--backends rondo,gloo,fake] [--rounds 11] [--out FILE.json]
+
+Every round measures each backend in turn on the same tensors (f32, in place for all_reduce, as DistributedDataParallel has them): calls that are waited for, one
+after another. A time is the slowest rank's per call. Ratios are medians of those within a round, with a 95 % bootstrap interval. Exit 0: measured; 1: a
+failure or a wrong result; 2: wrong flag. Run by `tools/compare --torch`.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import socket
+import statistics
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "compare"))
+
+import machine  # noqa: E402
+import ratios  # noqa: E402
+
+BACKENDS = ("rondo", "gloo", "fake")
+UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+BLOCK_SECONDS = 0.03  # of one backend in one round, as far as three calls allow
+MOST_CALLS = 2000
+
+
+def bytes_of(text):
+    number, unit = (text[:-1], UNITS[text[-1].upper()]) if text[-1:].upper() in UNITS else (text, 1)
+    if not number.isdigit() or int(number) * unit < 4:
+        raise argparse.ArgumentTypeError(f"size '{text}'; accepted: 4 or more bytes, with K, M or G behind the number")
+    return int(number) * unit
+
+
+def calls(dist, torch, size, total_bytes):
+    """{operation: a call of it, with a group}; `total_bytes` is its larger buffer."""
+    count = max(1, total_bytes // 4)
+    block = max(1, count // size)
+    whole, part, other, given = torch.zeros(count), torch.zeros(block), torch.zeros(block * size), torch.zeros(block * size)
+    parts = list(other.chunk(size))
+    return {
+        "all_reduce": lambda group: dist.all_reduce(whole, group=group),
+        "broadcast": lambda group: dist.broadcast(whole, 0, group=group),
+        "reduce": lambda group: dist.reduce(whole, 0, group=group),
+        "all_gather": lambda group: dist.all_gather_into_tensor(other, part, group=group),
+        "reduce_scatter": lambda group: dist.reduce_scatter_tensor(part, other, group=group),
+        "all_to_all": lambda group: dist.all_to_all_single(other, given, group=group),
+        "all_gather_list": lambda group: dist.all_gather(parts, part, group=group),
+        "barrier": lambda group: dist.barrier(group=group),
+    }
+
+
+def check(dist, torch, group, size, rank):
+    """A right sum, once, before anything is measured."""
+    tensor = torch.arange(1000.0) + rank
+    dist.all_reduce(tensor, group=group)
+    if not torch.equal(tensor, torch.arange(1000.0) * size + size * (size - 1) / 2):
+        raise SystemExit("a wrong sum")
+
+
+def measure(dist, call, group, number):
+    """µs per call on this rank, of so many calls."""
+    dist.barrier()  # Gloo's, as the default group is
+    begin = time.perf_counter()
+    for _ in range(number):
+        call(group)
+    return (time.perf_counter() - begin) / number * 1e6
+
+
+def rank_main(rank, given, port, results):
+    import torch
+    import torch.distributed as dist
+    import torch.testing._internal.distributed.fake_pg  # noqa: F401, makes "fake" known
+
+    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
+    torch.set_num_threads(1)
+    os.sched_setaffinity(0, {sorted(os.sched_getaffinity(0))[rank % len(os.sched_getaffinity(0))]})
+    dist.init_process_group("gloo", rank=rank, world_size=given.ranks)
+    groups = {backend: dist.new_group(list(range(given.ranks)), backend=backend) for backend in given.backends}
+    for backend, group in groups.items():
+        if backend != "fake":
+            check(dist, torch, group, given.ranks, rank)
+    rows = []
+    for operation in given.ops:
+        for size in given.sizes if operation != "barrier" else [4]:
+            call = calls(dist, torch, given.ranks, size)[operation]
+            number = {}
+            for backend, group in groups.items():  # how often, agreed on
+                trial = torch.tensor([min(measure(dist, call, group, 3) for _ in range(2))])
+                dist.all_reduce(trial, dist.ReduceOp.MAX)
+                number[backend] = min(MOST_CALLS, max(3, int(BLOCK_SECONDS * 1e6 / trial.item())))
+            for turn in range(given.rounds):
+                for backend in given.backends[turn % len(given.backends) :] + given.backends[: turn % len(given.backends)]:
+                    slowest = torch.tensor([measure(dist, call, groups[backend], number[backend])], dtype=torch.float64)
+                    dist.all_reduce(slowest, dist.ReduceOp.MAX)
+                    rows.append({"operation": operation, "bytes": size, "backend": backend, "round": turn, "time_us": slowest.item()})
+    if rank == 0:
+        pathlib.Path(results).write_text(json.dumps(rows))
+    dist.destroy_process_group()
+
+
+def summarize(rows, backends):
+    """One entry an operation and size: medians, and Rondo's ratios to the others."""
+    cells = {}
+    for row in rows:
+        cells.setdefault((row["operation"], row["bytes"]), {}).setdefault(row["backend"], {})[row["round"]] = row["time_us"]
+    summary = []
+    for (operation, size), cell in cells.items():
+        entry = {"operation": operation, "bytes": size, "time_us": {backend: statistics.median(cell[backend].values()) for backend in cell}}
+        entry["rondo_to"] = {backend: ratios.paired(cell["rondo"], cell[backend]) for backend in backends if backend != "rondo" and "rondo" in cell}
+        summary.append(entry)
+    return summary
+
+
+def table(summary, backends):
+    others = [backend for backend in backends if backend != "rondo"]
+    heading = f"{'operation':>16} {'bytes':>10}" + "".join(f"{backend + ' µs':>12}" for backend in backends)
+    lines = [heading + "".join(f"{'rondo/' + other:>24}" for other in others)]
+    for entry in summary:
+        line = f"{entry['operation']:>16} {entry['bytes']:>10}" + "".join(f"{entry['time_us'][backend]:>12.2f}" for backend in backends)
+        for other in others:
+            ratio = entry["rondo_to"].get(other)
+            line += f"{ratio['ratio']:>9.3f} [{ratio['low']:.3f}, {ratio['high']:.3f}]".rjust(24) if ratio else f"{'-':>24}"
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def main():
+    flags = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    flags.add_argument("--ranks", type=int, default=2)
+    flags.add_argument("--ops", type=lambda text: text.split(","), default=["all_reduce"])
+    flags.add_argument("--sizes", type=lambda text: [bytes_of(size) for size in text.split(",")], default="4,64,1K,4K,16K,256K,4M,64M")
+    flags.add_argument("--backends", type=lambda text: text.split(","), default=list(BACKENDS))
+    flags.add_argument("--rounds", type=int, default=11)
+    flags.add_argument("--out", type=pathlib.Path, help="also as JSON, with the machine and all rounds")
+    given = flags.parse_args()
+    unknown = [name for name in given.backends if name not in BACKENDS]
+    if unknown:
+        flags.error(f"--backends: unknown '{unknown[0]}'; accepted: {', '.join(BACKENDS)}")
+    if given.ranks < 2 or given.rounds < 5:
+        flags.error("--ranks: at least 2; --rounds: at least 5")
+
+    import torch
+    import torch.multiprocessing as multiprocessing
+
+    known = calls(torch.distributed, torch, given.ranks, 4)
+    unknown = [name for name in given.ops if name not in known]
+    if unknown:
+        flags.error(f"--ops: unknown '{unknown[0]}'; accepted: {', '.join(known)}")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    with tempfile.TemporaryDirectory() as folder:
+        results = pathlib.Path(folder) / "rows.json"
+        multiprocessing.spawn(rank_main, (given, port, results), nprocs=given.ranks)
+        rows = json.loads(results.read_text())
+    summary = summarize(rows, given.backends)
+    print(table(summary, given.backends))
+    if given.out:
+        about = {"machine": machine.describe(HERE.parents[1]), "torch": torch.__version__, "ranks": given.ranks, "rounds": given.rounds}
+        given.out.write_text(json.dumps({**about, "summary": summary, "rows": rows}, indent=1) + "\n")
+        print(f"Results: {given.out}")
+
+
+if __name__ == "__main__":
+    main()
