@@ -38,7 +38,7 @@ def wrong_arguments(rank, size):
     expect(TypeError, ["ComplexFloat", "PRODUCT"], lambda: product(ones.to(torch.complex64)))
     expect(TypeError, ["Bool", "AVG"], lambda: dist.all_reduce(ones.bool(), dist.ReduceOp.AVG))
     expect(ValueError, ["2 tensors"], lambda: dist.group.WORLD.allreduce([ones, ones.clone()]))
-    expect(ValueError, ["5", "4"], lambda: dist.all_gather_into_tensor(torch.empty(5 * size), ones))
+    expect(ValueError, ["10", "4"], lambda: dist.all_gather_into_tensor(torch.empty(5 * size), ones))
     expect(ValueError, ["rows"], lambda: dist.all_to_all_single(torch.empty(size + 1), torch.empty(size + 1)))
     expect(ValueError, ["splits", "add up"], lambda: dist.all_to_all_single(torch.empty(3), torch.empty(size), [1] * size, [1] * size))
     dist.all_reduce(ones)  # and all is well afterwards
@@ -231,7 +231,7 @@ import torch
 torch.__version__ = "2.99.1"
 import rondo.torch._backend as backend
 try:
-    backend.create(None)
+    backend.load()
 except ImportError as wrong:
     assert "torch 2.99" in str(wrong) and "pip install" in str(wrong) and "2.13" in str(wrong), wrong
 else:
@@ -239,3 +239,14 @@ else:
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
+
+
+def elsewhere(rank, size):
+    """Another rank says through the store that it runs on another machine, as a second machine's would."""
+    store = dist.TCPStore("127.0.0.1", int(os.environ["MASTER_PORT"]), is_master=True)
+    store.set("0//cpu//rondo/1/1", b"another kernel/another network/0\nfarhost\n")
+    expect(NotImplementedError, ["rank 1 runs elsewhere", "farhost", "gloo"], lambda: dist.init_process_group("rondo", store=store, rank=0, world_size=2))
+
+
+def test_ranks_on_several_machines_are_named_and_refused():
+    run(1, elsewhere, backend=None)

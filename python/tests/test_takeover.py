@@ -10,11 +10,11 @@ from ranks import free_port
 from test_examples import EXAMPLES
 
 PROGRAM = """
-import os, torch, torch.distributed as dist
+import os, sys, torch, torch.distributed as dist
 dist.init_process_group("gloo")
 assert dist.get_backend() == "gloo"
 if os.environ["TORCH_DISTRIBUTED_DEBUG"] == "OFF":  # else torch wraps it, and the wrapper of Gloo itself aborts at its name
-    print("runs on", dist.group.WORLD._get_backend(torch.device("cpu")).name())
+    sys.stdout.write(f"runs on {dist.group.WORLD._get_backend(torch.device('cpu')).name()}\n")  # in one piece, beside the other rank's
 tensor = torch.ones(10)
 dist.all_reduce(tensor)
 assert tensor[0] == dist.get_world_size()

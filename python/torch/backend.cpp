@@ -77,4 +77,12 @@ at::Tensor joined(const Tensors& blocks) {
   return {};
 }
 
+at::Tensor joined_or_copied(const Tensors& blocks) {
+  if (at::Tensor together = joined(blocks); together.defined()) return together;
+  const at::AutoDispatchBelowAutograd below;
+  Tensors flat;
+  for (const at::Tensor& block : blocks) flat.push_back(block.reshape({-1}));
+  return at::cat(flat);
+}
+
 }  // namespace rondo_torch

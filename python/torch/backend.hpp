@@ -98,8 +98,9 @@ at::Tensor contiguous(const at::Tensor& tensor, bool filled = true);
 /// Copies what was received in the place of a tensor into it, unless it was received there.
 void copy_back(const at::Tensor& received, const at::Tensor& tensor);
 
-/// One tensor of `count` blocks: what the tensors of a list are parts of where they follow one another in memory, else room for them (undefined: there
-/// is none).
+/// A list of equally long blocks as one tensor, where they follow one another in memory; else undefined.
 at::Tensor joined(const Tensors& blocks);
+/// The same, or a copy.
+at::Tensor joined_or_copied(const Tensors& blocks);
 
 }  // namespace rondo_torch

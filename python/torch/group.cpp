@@ -68,11 +68,12 @@ std::string meet(const GroupOptions& options) {
   for (std::uint32_t rank = 0; rank < options.size; ++rank) {
     const auto said = store.get(key(count, rank));
     const std::string text(said.begin(), said.end());
-    const auto end = text.rfind('\n');
-    TORCH_CHECK_WITH(DistBackendError, end != std::string::npos, "rondo: rank ", rank, " wrote nonsense into the store");
-    TORCH_CHECK_NOT_IMPLEMENTED(text.substr(0, end) == here, "rondo: rank ", rank, " runs elsewhere than rank ", options.rank, " (",
-                     text.substr(0, end).substr(text.find('\n') + 1), ", ", here.substr(here.find('\n') + 1),
-                     "): ranks on several machines, in several network namespaces or of several users can't form a group yet; use the backend 'gloo' there");
+    const auto host = text.find('\n'), end = text.rfind('\n');
+    TORCH_CHECK_WITH(DistBackendError, host != end, "rondo: rank ", rank, " wrote nonsense into the store");
+    TORCH_CHECK_NOT_IMPLEMENTED(text.substr(0, host) == here.substr(0, here.find('\n')), "rondo: rank ", rank, " runs elsewhere than rank ", options.rank,
+                                " (", text.substr(host + 1, end - host - 1), ", ", here.substr(here.find('\n') + 1),
+                                "): ranks on several machines, in several network namespaces or of several users can't form a group yet; use the backend "
+                                "'gloo' there");
     if (rank == 0) nonce = text.substr(end + 1);
   }
   return nonce;
@@ -80,11 +81,13 @@ std::string meet(const GroupOptions& options) {
 
 /// A text that the ranks of this group share, and no other group.
 std::string job_of(const GroupOptions& options) {
-  const std::lock_guard lock(world().mutex);
-  if (!options.is_world && !options.name.empty() && !world().nonce.empty())
-    return world().nonce + "/" + options.name + "/" + std::to_string(++world().made[options.name]);
+  if (!options.is_world && !options.name.empty()) {
+    const std::lock_guard lock(world().mutex);
+    if (!world().nonce.empty()) return world().nonce + "/" + options.name + "/" + std::to_string(++world().made[options.name]);
+  }
   const std::string nonce = meet(options);
   if (options.is_world) {
+    const std::lock_guard lock(world().mutex);
     world().nonce = nonce;
     world().made.clear();
   }

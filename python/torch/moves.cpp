@@ -190,16 +190,7 @@ WorkPointer Backend::scatter(Tensors& outputs, std::vector<Tensors>& inputs, con
   TORCH_CHECK_VALUE(is_root || inputs.empty() || (inputs.size() == 1 && inputs.front().empty()), "rondo: inputs of scatter on a rank that isn't the root");
   if (is_root) check_blocks(inputs, output, ranks(), "inputs of scatter");
   Operation operation = this->operation(c10d::OpType::SCATTER, "rondo:scatter", is_root ? inputs.front() : Tensors(), {output});
-  at::Tensor blocks;
-  if (is_root) {
-    blocks = joined(inputs.front());
-    if (!blocks.defined()) {
-      const at::AutoDispatchBelowAutograd below;
-      Tensors flat;
-      for (const at::Tensor& input : inputs.front()) flat.push_back(input.reshape({-1}));
-      blocks = at::cat(flat);
-    }
-  }
+  const at::Tensor blocks = is_root ? joined_or_copied(inputs.front()) : at::Tensor();
   const at::Tensor room = contiguous(output, false);
   operation.room = {blocks, room};
   operation.finish = [room, output] { copy_back(room, output); };

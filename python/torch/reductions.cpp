@@ -155,13 +155,7 @@ WorkPointer Backend::reduce_scatter(Tensors& outputs, std::vector<Tensors>& inpu
                       input.scalar_type(), " into ", output.sizes(), " ", output.scalar_type(), "; accepted: inputs like the output");
   }
   Operation operation = this->operation(c10d::OpType::REDUCE_SCATTER, "rondo:reduce_scatter", inputs.front(), {output});
-  at::Tensor blocks = joined(inputs.front());
-  if (!blocks.defined()) {
-    const at::AutoDispatchBelowAutograd below;
-    Tensors flat;
-    for (const at::Tensor& input : inputs.front()) flat.push_back(input.reshape({-1}));
-    blocks = at::cat(flat);
-  }
+  const at::Tensor blocks = joined_or_copied(inputs.front());
   const at::Tensor room = contiguous(output, false);
   operation.finish = [room, output] { copy_back(room, output); };
   return reduce_scatter_blocks(std::move(operation), blocks, room, options);
