@@ -9,7 +9,7 @@ import torch.distributed as dist
 from ranks import free_port
 from test_examples import EXAMPLES
 
-PROGRAM = """
+PROGRAM = r"""
 import os, sys, torch, torch.distributed as dist
 dist.init_process_group("gloo")
 assert dist.get_backend() == "gloo"
