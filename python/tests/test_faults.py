@@ -94,9 +94,7 @@ def never_comes(rank, size):
     options = dist.AllreduceOptions()
     options.timeout = dist.distributed_c10d.timedelta(milliseconds=400)
     options.asyncOp = False
-    begin = time.monotonic()
-    expect(dist.DistBackendError, ["deadline", "rank 1"], lambda: dist.group.WORLD.allreduce([torch.ones(3)], options))
-    assert time.monotonic() - begin < 2.5
+    expect(dist.DistBackendError, ["deadline", "400 ms", "rank 1"], lambda: dist.group.WORLD.allreduce([torch.ones(3)], options))
     os._exit(0)
 
 
@@ -108,9 +106,7 @@ def killed(rank, size):
     dist.barrier()
     if rank == 1:
         os.kill(os.getpid(), signal.SIGKILL)
-    begin = time.monotonic()
     expect(dist.DistBackendError, ["peer_failed", "rank 1"], lambda: [dist.all_reduce(torch.ones(100)) for _ in range(1000)])
-    assert time.monotonic() - begin < 5
     os._exit(0)
 
 
