@@ -51,16 +51,14 @@ const at::Tensor& single(const Tensors& tensors, const char* what) {
   return tensors.front();
 }
 
-at::Tensor contiguous(const at::Tensor& tensor, bool filled) {
-  if (tensor.is_contiguous()) return tensor;
-  const at::AutoDispatchBelowAutograd below;
-  return filled ? tensor.contiguous() : at::empty(tensor.sizes(), tensor.options());
+void check_types(const at::Tensor& input, const at::Tensor& output, const char* operation) {
+  TORCH_CHECK_TYPE(input.scalar_type() == output.scalar_type(), "rondo: ", operation, " of ", input.scalar_type(), " into ", output.scalar_type(),
+                   "; accepted: one type");
 }
 
-void copy_back(const at::Tensor& received, const at::Tensor& tensor) {
-  if (received.is_same(tensor)) return;
-  const at::AutoDispatchBelowAutograd below;
-  tensor.copy_(received);
+void check_lists(const Tensors& inputs, const Tensors& outputs, const char* operation) {
+  TORCH_CHECK_VALUE(!outputs.empty() && outputs.size() == inputs.size(), "rondo: ", inputs.size(), " inputs and ", outputs.size(), " outputs for ", operation,
+                    "; accepted: as many of both, at least one");
 }
 
 at::Tensor joined(const Tensors& blocks) {

@@ -78,10 +78,8 @@ class Backend final : public c10d::Backend {
   WorkPointer run(Operation operation, Timing timing, const Now& now, const Later& later);
   template <class Later>
   WorkPointer start(Operation operation, const Later& later);
-  /// Blocks of any lengths, one for and one from each rank: where they lie, and how long they are.
-  WorkPointer exchange(Operation operation, const Tensors& from, const Tensors& to, Timing timing);
-  WorkPointer reduce_scatter_blocks(Operation operation, const at::Tensor& input, at::Tensor output, const c10d::ReduceScatterOptions& options);
-  WorkPointer gather_blocks(Operation operation, const at::Tensor& input, at::Tensor output, Timing timing);
+  WorkPointer reduce_scatter_blocks(Operation operation, const at::Tensor& input, const at::Tensor& output, const c10d::ReduceScatterOptions& options);
+  WorkPointer gather_blocks(Operation operation, const at::Tensor& input, const at::Tensor& blocks, Timing timing);
 
   const c10::intrusive_ptr<Options> options_;
   Group group_;
@@ -92,11 +90,10 @@ class Backend final : public c10d::Backend {
 const at::Tensor& single(const Tensors& tensors, const char* what);
 /// Throws ValueError unless it is a dense tensor in this machine's memory.
 void check_dense(const at::Tensor& tensor, const char* what);
-
-/// The tensor itself if its elements follow one another in memory, else a contiguous copy (`filled`), or room for one.
-at::Tensor contiguous(const at::Tensor& tensor, bool filled = true);
-/// Copies what was received in the place of a tensor into it, unless it was received there.
-void copy_back(const at::Tensor& received, const at::Tensor& tensor);
+/// Throws TypeError unless an operation's input and output are of one type.
+void check_types(const at::Tensor& input, const at::Tensor& output, const char* operation);
+/// Throws ValueError unless an operation has as many inputs as outputs, and some.
+void check_lists(const Tensors& inputs, const Tensors& outputs, const char* operation);
 
 /// A list of equally long blocks as one tensor, where they follow one another in memory; else undefined.
 at::Tensor joined(const Tensors& blocks);

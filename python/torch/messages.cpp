@@ -34,9 +34,10 @@ bool came(const Sign& sign, Clock::time_point deadline) {
 
 /// Neither says whether it is waited for at once, so both are started, and whoever waits runs them.
 WorkPointer Backend::send(Tensors& tensors, int to, int /*tag*/) {
-  const at::Tensor given = contiguous(single(tensors, "tensors of send"));
+  const at::Tensor& tensor = single(tensors, "tensors of send");
   check_peer(to, rank_, size_, "send to");
-  Operation operation{c10d::OpType::SEND, "rondo:send", rank_, 0, {tensors.front()}, {}, {given}};
+  Operation operation{c10d::OpType::SEND, "rondo:send", rank_, 0, {tensor}, {}};
+  const at::Tensor given = operation.given(tensor);
   const rondo_type type = moved(given.scalar_type()).type;
   const auto peer = static_cast<std::uint32_t>(to);
   return start(std::move(operation), [&](rondo_communicator* c, rondo_work** started) {
@@ -47,9 +48,8 @@ WorkPointer Backend::send(Tensors& tensors, int to, int /*tag*/) {
 WorkPointer Backend::recv(Tensors& tensors, int from, int /*tag*/) {
   const at::Tensor& tensor = single(tensors, "tensors of recv");
   check_peer(from, rank_, size_, "recv from");
-  const at::Tensor room = contiguous(tensor, false);
-  Operation operation{c10d::OpType::RECV, "rondo:recv", rank_, 0, {}, {tensor}, {room}};
-  operation.finish = [room, tensor] { copy_back(room, tensor); };
+  Operation operation{c10d::OpType::RECV, "rondo:recv", rank_, 0, {}, {tensor}};
+  const at::Tensor room = operation.received(tensor);
   const rondo_type type = moved(room.scalar_type()).type;
   const auto peer = static_cast<std::uint32_t>(from);
   return start(std::move(operation), [&](rondo_communicator* c, rondo_work** started) {
@@ -59,9 +59,8 @@ WorkPointer Backend::recv(Tensors& tensors, int from, int /*tag*/) {
 
 WorkPointer Backend::recvAnysource(Tensors& tensors, int /*tag*/) {
   const at::Tensor& tensor = single(tensors, "tensors of recv");
-  const at::Tensor room = contiguous(tensor, false);
-  Operation operation{c10d::OpType::RECVANYSOURCE, "rondo:recv_any", rank_, 0, {}, {tensor}, {room}};
-  operation.finish = [room, tensor] { copy_back(room, tensor); };
+  Operation operation{c10d::OpType::RECVANYSOURCE, "rondo:recv_any", rank_, 0, {}, {tensor}};
+  const at::Tensor room = operation.received(tensor);
   const rondo_type type = moved(room.scalar_type()).type;
   return start(std::move(operation), [&](rondo_communicator* c, rondo_work** started) {
     return rondo_start_recv_any(c, room.data_ptr(), count_of(room), type, started);

@@ -21,20 +21,17 @@ rondo_call move_call(rondo_collective collective, at::ScalarType type, const voi
   return call;
 }
 
-/// Like `tensor`, with a block for each of so many ranks.
-at::Tensor room_for(const at::Tensor& tensor, int ranks) {
+/// Where a list of tensors like `like` gets its blocks: in its own memory, or in room from which they go there in the end.
+at::Tensor received_blocks(Operation& operation, const Tensors& list, const at::Tensor& like) {
+  if (at::Tensor together = joined(list); together.defined()) return together;
   const at::AutoDispatchBelowAutograd below;
-  return at::empty({ranks * tensor.numel()}, tensor.options());
-}
-
-/// Block by block into the tensors of a list.
-void deal_out(const at::Tensor& blocks, const Tensors& list) {
-  const at::AutoDispatchBelowAutograd below;
+  const at::Tensor blocks = at::empty({static_cast<std::int64_t>(list.size()) * like.numel()}, like.options());
   std::int64_t begin = 0;
   for (const at::Tensor& tensor : list) {
-    tensor.copy_(blocks.narrow(0, begin, tensor.numel()).view(tensor.sizes()));
+    operation.copies.emplace_back(blocks.narrow(0, begin, tensor.numel()).view(tensor.sizes()), tensor);
     begin += tensor.numel();
   }
+  return blocks;
 }
 
 /// One list, as long as the group, of tensors like `like`.
@@ -94,21 +91,18 @@ WorkPointer Backend::broadcast(Tensors& tensors, const c10d::BroadcastOptions& o
   const at::Tensor& tensor = single(tensors, "tensors of broadcast");
   check_root(options.rootRank, size_);
   const bool is_root = rank_ == options.rootRank;
-  const at::Tensor room = contiguous(tensor, is_root);
   Operation operation = this->operation(c10d::OpType::BROADCAST, "rondo:broadcast", {}, {tensor});
-  operation.room = {room};
-  if (!is_root) operation.finish = [room, tensor] { copy_back(room, tensor); };
+  const at::Tensor room = is_root ? operation.given(tensor) : operation.received(tensor);
   // the root's output is its input: in place
   return run(std::move(operation),
              move_call(RONDO_BROADCAST, tensor.scalar_type(), is_root ? room.data_ptr() : nullptr, room.data_ptr(), room.numel(), options.rootRank),
              timing(options));
 }
 
-/// `output` has room for a block of each rank; both are contiguous.
-WorkPointer Backend::gather_blocks(Operation operation, const at::Tensor& input, at::Tensor output, Timing timing) {
-  operation.room.push_back(input);
-  operation.room.push_back(output);
-  return run(std::move(operation), move_call(RONDO_ALL_GATHER, input.scalar_type(), input.data_ptr(), output.data_ptr(), input.numel()), timing);
+/// `blocks` has room for a block of each rank, and is contiguous.
+WorkPointer Backend::gather_blocks(Operation operation, const at::Tensor& input, const at::Tensor& blocks, Timing timing) {
+  const at::Tensor block = operation.given(input);
+  return run(std::move(operation), move_call(RONDO_ALL_GATHER, block.scalar_type(), block.data_ptr(), blocks.data_ptr(), block.numel()), timing);
 }
 
 WorkPointer Backend::_allgather_base(at::Tensor& output, at::Tensor& input, const c10d::AllgatherOptions& options) {
@@ -116,25 +110,18 @@ WorkPointer Backend::_allgather_base(at::Tensor& output, at::Tensor& input, cons
   check_dense(input, "the input of all_gather");
   TORCH_CHECK_VALUE(output.numel() == input.numel() * size_, "rondo: all_gather of ", input.numel(), " elements by ", size_, " ranks into ", output.numel(),
                     "; accepted: an output as long as all ranks' inputs together");
-  TORCH_CHECK_TYPE(input.scalar_type() == output.scalar_type(), "rondo: all_gather of ", input.scalar_type(), " into ", output.scalar_type(),
-                   "; accepted: one type");
+  check_types(input, output, "all_gather");
   Operation operation = this->operation(c10d::OpType::_ALLGATHER_BASE, "rondo:_allgather_base", {input}, {output});
-  const at::Tensor room = contiguous(output, false);
-  operation.finish = [room, output] { copy_back(room, output); };
-  return gather_blocks(std::move(operation), contiguous(input), room, timing(options));
+  const at::Tensor blocks = operation.received(output);
+  return gather_blocks(std::move(operation), input, blocks, timing(options));
 }
 
 WorkPointer Backend::allgather(std::vector<Tensors>& outputs, Tensors& inputs, const c10d::AllgatherOptions& options) {
   const at::Tensor& input = single(inputs, "inputs of all_gather");
   check_blocks(outputs, input, ranks(), "outputs of all_gather");
-  const Tensors& list = outputs.front();
-  Operation operation = this->operation(c10d::OpType::ALLGATHER, "rondo:all_gather", {input}, list);
-  at::Tensor blocks = joined(list);
-  if (!blocks.defined()) {
-    blocks = room_for(input, size_);
-    operation.finish = [blocks, list] { deal_out(blocks, list); };
-  }
-  return gather_blocks(std::move(operation), contiguous(input), blocks, timing(options));
+  Operation operation = this->operation(c10d::OpType::ALLGATHER, "rondo:all_gather", {input}, outputs.front());
+  const at::Tensor blocks = received_blocks(operation, outputs.front(), input);
+  return gather_blocks(std::move(operation), input, blocks, timing(options));
 }
 
 /// outputs[r][i] is what rank r gave as inputs[i].
@@ -155,8 +142,7 @@ WorkPointer Backend::allgather_coalesced(std::vector<Tensors>& outputs, Tensors&
 }
 
 WorkPointer Backend::allgather_into_tensor_coalesced(Tensors& outputs, Tensors& inputs, const c10d::AllgatherOptions& options) {
-  TORCH_CHECK_VALUE(!outputs.empty() && outputs.size() == inputs.size(), "rondo: ", inputs.size(), " inputs and ", outputs.size(),
-                    " outputs for all_gather_into_tensor_coalesced; accepted: as many of both, at least one");
+  check_lists(inputs, outputs, "all_gather_into_tensor_coalesced");
   WorkPointer last;
   for (std::size_t t = 0; t < outputs.size(); ++t) last = _allgather_base(outputs[t], inputs[t], options);
   return last;
@@ -169,16 +155,8 @@ WorkPointer Backend::gather(std::vector<Tensors>& outputs, Tensors& inputs, cons
   TORCH_CHECK_VALUE(is_root || outputs.empty() || (outputs.size() == 1 && outputs.front().empty()), "rondo: outputs of gather on a rank that isn't the root");
   if (is_root) check_blocks(outputs, input, ranks(), "outputs of gather");
   Operation operation = this->operation(c10d::OpType::GATHER, "rondo:gather", {input}, is_root ? outputs.front() : Tensors());
-  at::Tensor blocks;
-  if (is_root) {
-    blocks = joined(outputs.front());
-    if (!blocks.defined()) {
-      blocks = room_for(input, size_);
-      operation.finish = [blocks, list = outputs.front()] { deal_out(blocks, list); };
-    }
-  }
-  const at::Tensor given = contiguous(input);
-  operation.room = {given, blocks};
+  const at::Tensor blocks = is_root ? received_blocks(operation, outputs.front(), input) : at::Tensor();
+  const at::Tensor given = operation.given(input);
   void* const place = is_root ? blocks.data_ptr() : nullptr;
   return run(std::move(operation), move_call(RONDO_GATHER, input.scalar_type(), given.data_ptr(), place, given.numel(), options.rootRank), timing(options));
 }
@@ -191,9 +169,8 @@ WorkPointer Backend::scatter(Tensors& outputs, std::vector<Tensors>& inputs, con
   if (is_root) check_blocks(inputs, output, ranks(), "inputs of scatter");
   Operation operation = this->operation(c10d::OpType::SCATTER, "rondo:scatter", is_root ? inputs.front() : Tensors(), {output});
   const at::Tensor blocks = is_root ? joined_or_copied(inputs.front()) : at::Tensor();
-  const at::Tensor room = contiguous(output, false);
-  operation.room = {blocks, room};
-  operation.finish = [room, output] { copy_back(room, output); };
+  operation.room = {blocks};
+  const at::Tensor room = operation.received(output);
   const void* const given = is_root ? blocks.data_ptr() : nullptr;
   return run(std::move(operation), move_call(RONDO_SCATTER, output.scalar_type(), given, room.data_ptr(), room.numel(), options.rootRank), timing(options));
 }
@@ -202,13 +179,10 @@ WorkPointer Backend::alltoall_base(at::Tensor& output, at::Tensor& input, std::v
                                    const c10d::AllToAllOptions& options) {
   check_dense(output, "the output of all_to_all");
   check_dense(input, "the input of all_to_all");
-  TORCH_CHECK_TYPE(input.scalar_type() == output.scalar_type(), "rondo: all_to_all of ", input.scalar_type(), " into ", output.scalar_type(),
-                   "; accepted: one type");
-  const at::Tensor given = contiguous(input), room = contiguous(output, false);
+  check_types(input, output, "all_to_all");
   auto sent = split_elements(input, input_splits, size_, "input"), received = split_elements(output, output_splits, size_, "output");
   Operation operation = this->operation(c10d::OpType::ALLTOALL_BASE, "rondo:all_to_all", {input}, {output});
-  operation.room = {given, room};
-  operation.finish = [room, output] { copy_back(room, output); };
+  const at::Tensor given = operation.given(input), room = operation.received(output);
   if (output_splits.empty() && input_splits.empty()) {
     TORCH_CHECK_VALUE(input.numel() == output.numel(), "rondo: all_to_all of ", input.numel(), " elements into ", output.numel(), "; accepted: as many");
     const auto block = static_cast<std::int64_t>(sent.front());
@@ -232,23 +206,14 @@ WorkPointer Backend::alltoall(Tensors& outputs, Tensors& inputs, const c10d::All
     TORCH_CHECK_VALUE(list->size() == ranks(), "rondo: all_to_all with ", list->size(), " tensors for ", size_, " ranks");
     for (const at::Tensor& tensor : *list) check_dense(tensor, "a tensor of all_to_all");
   }
-  Tensors given, room;
-  for (const at::Tensor& input : inputs) given.push_back(contiguous(input));
-  for (const at::Tensor& output : outputs) room.push_back(contiguous(output, false));
   Operation operation = this->operation(c10d::OpType::ALLTOALL, "rondo:all_to_all", inputs, outputs);
-  operation.finish = [room, outputs] {
-    for (std::size_t t = 0; t < room.size(); ++t) copy_back(room[t], outputs[t]);
-  };
-  return exchange(std::move(operation), given, room, timing(options));
-}
-
-WorkPointer Backend::exchange(Operation operation, const Tensors& from, const Tensors& to, Timing timing) {
-  const BlockList sent(from), received(to);
-  operation.room.insert(operation.room.end(), from.begin(), from.end());
-  operation.room.insert(operation.room.end(), to.begin(), to.end());
+  Tensors given, room;
+  for (const at::Tensor& input : inputs) given.push_back(operation.given(input));
+  for (const at::Tensor& output : outputs) room.push_back(operation.received(output));
+  const BlockList sent(given), received(room);
   void* const place = const_cast<void*>(received.base);
   return run(
-      std::move(operation), timing,
+      std::move(operation), timing(options),
       [&](rondo_communicator* c) {
         return rondo_all_to_all_v(c, sent.base, sent.counts.data(), sent.offsets.data(), place, received.counts.data(), received.offsets.data(), RONDO_U8);
       },

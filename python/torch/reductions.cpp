@@ -39,30 +39,22 @@ WorkPointer Backend::allreduce(Tensors& tensors, const c10d::AllreduceOptions& o
   if (tensors.size() == 1 && tensors.front().layout() == at::kSparse) return allreduce_sparse(tensors, options);
   const at::Tensor& tensor = single(tensors, "tensors of all_reduce");
   const Reduction reduction = reduced(tensor.scalar_type(), options.reduceOp);
-  at::Tensor room = contiguous(tensor);
   Operation operation = this->operation(c10d::OpType::ALLREDUCE, "rondo:all_reduce", {}, {tensor});
-  if (!room.is_same(tensor)) {
-    operation.room = {room};
-    operation.finish = [room, tensor] { copy_back(room, tensor); };
-  }
+  at::Tensor room = operation.received(tensor, true);
   return run(std::move(operation), reduction_call(RONDO_ALL_REDUCE, reduction, room, room, room.numel()), timing(options));
 }
 
 WorkPointer Backend::allreduce_coalesced(Tensors& tensors, const c10d::AllreduceCoalescedOptions& options) {
   TORCH_CHECK_VALUE(!tensors.empty(), "rondo: no tensors for all_reduce_coalesced; accepted: one or more");
-  Tensors room;
   for (const at::Tensor& tensor : tensors) {
     check_dense(tensor, "a tensor of all_reduce_coalesced");
     TORCH_CHECK_TYPE(tensor.scalar_type() == tensors.front().scalar_type(), "rondo: all_reduce_coalesced of ", tensors.front().scalar_type(), " and ",
                      tensor.scalar_type(), "; accepted: tensors of one type");
-    room.push_back(contiguous(tensor));
   }
   const Reduction reduction = reduced(tensors.front().scalar_type(), options.reduceOp);
   Operation operation = this->operation(c10d::OpType::ALLREDUCE_COALESCED, "rondo:all_reduce_coalesced", {}, tensors);
-  operation.room = room;
-  operation.finish = [room, tensors] {
-    for (std::size_t t = 0; t < tensors.size(); ++t) copy_back(room[t], tensors[t]);
-  };
+  Tensors room;
+  for (const at::Tensor& tensor : tensors) room.push_back(operation.received(tensor, true));
   std::vector<rondo_tensor> list;
   const rondo_bucket bucket = bucket_of(room, reduction, list);
   return run(
@@ -113,23 +105,21 @@ WorkPointer Backend::allreduce_sparse(Tensors& tensors, const c10d::AllreduceOpt
 WorkPointer Backend::reduce(Tensors& tensors, const c10d::ReduceOptions& options) {
   const at::Tensor& tensor = single(tensors, "tensors of reduce");
   const Reduction reduction = reduced(tensor.scalar_type(), options.reduceOp);
-  at::Tensor room = contiguous(tensor);
   Operation operation = this->operation(c10d::OpType::REDUCE, "rondo:reduce", {}, {tensor});
-  operation.room = {room};
   const bool is_root = rank_ == options.rootRank;
-  if (is_root) operation.finish = [room, tensor] { copy_back(room, tensor); };
+  at::Tensor room = is_root ? operation.received(tensor, true) : operation.given(tensor);
   at::Tensor output = is_root ? room : at::Tensor();
   rondo_call call = reduction_call(RONDO_REDUCE, reduction, room, output, room.numel());
   call.root = static_cast<std::uint32_t>(options.rootRank);
   return run(std::move(operation), call, timing(options));
 }
 
-/// `input` has a block for each rank, `output` is one of them; both are contiguous.
-WorkPointer Backend::reduce_scatter_blocks(Operation operation, const at::Tensor& input, at::Tensor output, const c10d::ReduceScatterOptions& options) {
+/// `input` has a block for each rank, `output` is one of them.
+WorkPointer Backend::reduce_scatter_blocks(Operation operation, const at::Tensor& input, const at::Tensor& output, const c10d::ReduceScatterOptions& options) {
   const Reduction reduction = reduced(input.scalar_type(), options.reduceOp);
-  operation.room.push_back(input);
-  operation.room.push_back(output);
-  return run(std::move(operation), reduction_call(RONDO_REDUCE_SCATTER, reduction, input, output, output.numel()), timing(options));
+  const at::Tensor blocks = operation.given(input);
+  at::Tensor block = operation.received(output);
+  return run(std::move(operation), reduction_call(RONDO_REDUCE_SCATTER, reduction, blocks, block, block.numel()), timing(options));
 }
 
 WorkPointer Backend::_reduce_scatter_base(at::Tensor& output, at::Tensor& input, const c10d::ReduceScatterOptions& options) {
@@ -137,12 +127,9 @@ WorkPointer Backend::_reduce_scatter_base(at::Tensor& output, at::Tensor& input,
   check_dense(input, "the input of reduce_scatter");
   TORCH_CHECK_VALUE(input.numel() == output.numel() * size_, "rondo: reduce_scatter of ", input.numel(), " elements into ", output.numel(), " by ", size_,
                     " ranks; accepted: an input as long as all ranks' outputs together");
-  TORCH_CHECK_TYPE(input.scalar_type() == output.scalar_type(), "rondo: reduce_scatter of ", input.scalar_type(), " into ", output.scalar_type(),
-                   "; accepted: one type");
+  check_types(input, output, "reduce_scatter");
   Operation operation = this->operation(c10d::OpType::_REDUCE_SCATTER_BASE, "rondo:_reduce_scatter_base", {input}, {output});
-  const at::Tensor room = contiguous(output, false);
-  operation.finish = [room, output] { copy_back(room, output); };
-  return reduce_scatter_blocks(std::move(operation), contiguous(input), room, options);
+  return reduce_scatter_blocks(std::move(operation), input, output, options);
 }
 
 WorkPointer Backend::reduce_scatter(Tensors& outputs, std::vector<Tensors>& inputs, const c10d::ReduceScatterOptions& options) {
@@ -155,16 +142,14 @@ WorkPointer Backend::reduce_scatter(Tensors& outputs, std::vector<Tensors>& inpu
                       input.scalar_type(), " into ", output.sizes(), " ", output.scalar_type(), "; accepted: inputs like the output");
   }
   Operation operation = this->operation(c10d::OpType::REDUCE_SCATTER, "rondo:reduce_scatter", inputs.front(), {output});
-  const at::Tensor blocks = joined_or_copied(inputs.front());
-  const at::Tensor room = contiguous(output, false);
-  operation.finish = [room, output] { copy_back(room, output); };
-  return reduce_scatter_blocks(std::move(operation), blocks, room, options);
+  operation.room = {joined_or_copied(inputs.front())};
+  const at::Tensor blocks = operation.room.front();
+  return reduce_scatter_blocks(std::move(operation), blocks, output, options);
 }
 
 /// One after the other: calls of a group run in order, so the last one's end is the end of all.
 WorkPointer Backend::reduce_scatter_tensor_coalesced(Tensors& outputs, Tensors& inputs, const c10d::ReduceScatterOptions& options) {
-  TORCH_CHECK_VALUE(!outputs.empty() && outputs.size() == inputs.size(), "rondo: ", inputs.size(), " inputs and ", outputs.size(),
-                    " outputs for reduce_scatter_tensor_coalesced; accepted: as many of both, at least one");
+  check_lists(inputs, outputs, "reduce_scatter_tensor_coalesced");
   WorkPointer last;
   for (std::size_t t = 0; t < outputs.size(); ++t) last = _reduce_scatter_base(outputs[t], inputs[t], options);
   return last;

@@ -18,13 +18,32 @@ std::string Operation::describe() const {
   return tensors.size() == 1 ? text : text + " and " + std::to_string(tensors.size() - 1) + " more";
 }
 
+at::Tensor Operation::given(const at::Tensor& tensor) {
+  if (tensor.is_contiguous()) return tensor;
+  const at::AutoDispatchBelowAutograd below;
+  room.push_back(tensor.contiguous());
+  return room.back();
+}
+
+at::Tensor Operation::received(const at::Tensor& tensor, bool filled) {
+  if (tensor.is_contiguous()) return tensor;
+  const at::AutoDispatchBelowAutograd below;
+  copies.emplace_back(filled ? tensor.contiguous() : at::empty(tensor.sizes(), tensor.options()), tensor);
+  return copies.back().first;
+}
+
+void Operation::copy_out() const {
+  const at::AutoDispatchBelowAutograd below;
+  for (const auto& [from, to] : copies) to.copy_(from);
+}
+
 RondoWork::RondoWork(Operation operation)
     : Work(operation.rank, operation.type, operation.title, operation.inputs), operation_(std::move(operation)) {}
 
 RondoWork::~RondoWork() { rondo_work_destroy(started_); }
 
 void RondoWork::done() {
-  if (operation_.finish) operation_.finish();
+  operation_.copy_out();
   conclude(nullptr);
 }
 
@@ -44,7 +63,7 @@ void RondoWork::ended(void* context) {
   try {
     const rondo_status status = rondo_work_wait(work.started_);  // it has ended: this only asks how
     if (status != RONDO_SUCCESS) throw_failure(status, work.describe());
-    if (work.operation_.finish) work.operation_.finish();
+    work.operation_.copy_out();
   } catch (...) {
     failure = std::current_exception();
   }

@@ -4,10 +4,10 @@
 #include <rondo/rondo.h>
 
 #include <chrono>
-#include <functional>
 #include <mutex>
 #include <string>
 #include <torch/csrc/distributed/c10d/Work.hpp>
+#include <utility>
 #include <vector>
 
 #include "group.hpp"
@@ -22,8 +22,14 @@ struct Operation {
   std::uint64_t sequence = 0;          ///< in the group, from 1 on; 0: it isn't counted
   std::vector<at::Tensor> inputs;      ///< kept alive until it has ended
   std::vector<at::Tensor> outputs;     ///< likewise; Work::result() and the future's value
-  std::vector<at::Tensor> room;        ///< likewise: contiguous copies
-  std::function<void()> finish = {};   ///< what is left to do when the library has done its part, such as copying out of `room`; none: nothing
+  std::vector<at::Tensor> room = {};   ///< likewise: contiguous copies
+  std::vector<std::pair<at::Tensor, at::Tensor>> copies = {};  ///< what is left to do when the library has done its part: each first one into its second
+
+  /// A tensor itself if its elements follow one another in memory, else a contiguous copy, which is kept.
+  at::Tensor given(const at::Tensor& tensor);
+  /// The same for one that gets a result, which goes from the copy (`filled`), or from room for one, into the tensor in the end.
+  at::Tensor received(const at::Tensor& tensor, bool filled = false);
+  void copy_out() const;
   /// "all_reduce #7 on rank 0 of [4, 3] Float": for errors.
   std::string describe() const;
 };
