@@ -91,7 +91,8 @@ class Work;
 /// Threads: one communicator may be used by several threads, one call at a time each; calls on one communicator must come
 /// in the same order on all ranks. Different communicators are independent, each with an order of its own; but a thread that waits in one can't
 /// call another, so whoever uses several from one thread must do so in the same order on all ranks (or start the calls, which wait for nobody).
-/// A wait that lasts longer than 5 s says where the others are. abort() may come from any thread.
+/// A wait that lasts longer than 5 s logs where the others are, and its deadline's error says it: ranks that wait for one another in two
+/// communicators of a family are told so (over messages, where ranks share no memory, only who hasn't come). abort() may come from any thread.
 class Communicator {
  public:
   /// `n` ranks in this process, for n threads: element r is rank r's. Takes some milliseconds.
@@ -122,8 +123,9 @@ class Communicator {
   /// from it have mapped. No rank waits for another here, and sizes may differ. A collective whose buffers, on every rank, lie in such memory may
   /// run by plans that read them where they are (docs/design/0010-symmetric-memory.md); that some ranks pass such memory and others don't is
   /// mismatch, and so is then, for all_reduce, that some are in place and others aren't. Freed with the last copy of the pointer,
-  /// which may outlive the communicator. A call on memory that was freed is invalid_argument while the address isn't given out again. Where
-  /// ranks can't map one another's memory (another transport, ulimit -v or -f) it is ordinary memory. Error: out_of_resources.
+  /// which may outlive the communicator. A call on memory that was freed, or past its end, is invalid_argument while the address isn't given out
+  /// again. Where ranks can't map one another's memory (another transport, ulimit -v or -f), and between threads, which read any memory, it is
+  /// ordinary memory, and using it after its end undefined, as always. Errors: out_of_resources; as run() once the communicator is broken.
   Result<std::shared_ptr<void>> allocate(std::uint64_t bytes);
 
   std::uint32_t rank() const;        ///< this rank's number in the group

@@ -158,10 +158,12 @@ rondo_status rondo_create_in_process_with_options(uint32_t count, const rondo_op
 #define RONDO_NO_COLOR (-1)
 
 /** A collective call on `communicator`: ranks of one color (0 and above) get a communicator of their own, ordered by key, then by
- * rank; with RONDO_NO_COLOR *child is NULL. The child is released by itself and may outlive its parent. */
+ * rank; with RONDO_NO_COLOR *child is NULL. The child is released by itself and may outlive its parent. Blocks as a call does.
+ * Errors: as those of collectives; RONDO_INVALID_ARGUMENT (another negative color, within a group: no rank must go on);
+ * RONDO_OUT_OF_RESOURCES on all ranks of the color, after which `communicator` stays usable. */
 rondo_status rondo_split(rondo_communicator* communicator, int32_t color, int32_t key, rondo_communicator** child);
 
-/** The same ranks once more, with an order of calls of its own. A collective call. */
+/** The same ranks once more, with an order of calls of its own. A collective call. Errors: as those of rondo_split(). */
 rondo_status rondo_duplicate(rondo_communicator* communicator, rondo_communicator** copy);
 
 /** Leaves the group. Work in flight is drained first. */
@@ -172,7 +174,7 @@ typedef struct rondo_memory rondo_memory;
 
 /** `bytes` of symmetric memory: this rank's own, zeroed, at the beginning of a page, and mapped by all ranks of `communicator` and of those
  * split from it. No rank waits for another. What collectives do with it, and what is wrong: rondo::Communicator::allocate(). It may outlive
- * the communicator. */
+ * the communicator. Errors: RONDO_OUT_OF_RESOURCES; those of collectives once `communicator` is broken. */
 rondo_status rondo_allocate(rondo_communicator* communicator, uint64_t bytes, rondo_memory** memory);
 
 /** Where it begins; NULL of NULL. Valid until rondo_memory_destroy(). */
@@ -199,6 +201,18 @@ rondo_status rondo_set_timeout(rondo_communicator* communicator, double seconds)
 
 /** Ends every wait of this communicator, on every rank, with RONDO_ABORTED. Any thread; needs no peer. */
 rondo_status rondo_abort(rondo_communicator* communicator);
+
+/** From now on every step of this rank's calls is recorded with its times, up to `capacity` events of some 70 bytes: those beyond are counted.
+ * Waits for no rank; any thread. Errors: RONDO_INVALID_ARGUMENT (it is traced already, or `capacity` is 0); RONDO_OUT_OF_RESOURCES. */
+rondo_status rondo_start_trace(rondo_communicator* communicator, uint64_t capacity);
+
+/** Ends that. *events is what this rank recorded, for rondo_trace_file(), which may run elsewhere; release it with rondo_text_destroy(). Waits
+ * for no rank; any thread. Error: RONDO_INVALID_ARGUMENT (nothing was started). */
+rondo_status rondo_stop_trace(rondo_communicator* communicator, char** events);
+
+/** A file for ui.perfetto.dev or chrome://tracing, as rondo::trace_file(), of what `count` ranks recorded. Release it with rondo_text_destroy().
+ * Error: RONDO_INVALID_ARGUMENT (a NULL). */
+rondo_status rondo_trace_file(const char* const* events, uint32_t count, char** file);
 /** @} */
 
 /** @name Collectives

@@ -40,6 +40,7 @@ Result<void> check_channels(const Plan& plan) {
 }  // namespace
 
 Result<void> Communicator::Impl::adopt_plan(Channel& channel, const Plan& plan, bool unverified) {
+  if (broken_.load(std::memory_order_acquire)) return broken_error();
   if (plan.header.ranks != channel.context.size())
     return Error{Errc::invalid_argument, "plan '" + plan.header.algorithm + "' is for " + std::to_string(plan.header.ranks) + " ranks, the communicator has " +
                                              std::to_string(channel.context.size()), 0, "use_plan"};

@@ -12,9 +12,10 @@ Error wrong(Errc code, const std::string& detail) { return Error{code, detail, 0
 
 }  // namespace
 
-std::optional<Error> Communicator::Impl::wrong_any() const {
+std::optional<Error> Communicator::Impl::wrong_any(const void* data, std::uint64_t count, DataType type) const {
   if (born_in_ != fork_generation()) return forked_error();
   if (size() < 2) return wrong(Errc::invalid_argument, "there is no other rank to receive from");
+  if (auto fault = fault_of_message(data, count, type)) return fault;
   if (parts_.transport->segment_bytes() == 0 || size() <= DestinationLine::most_ranks) return std::nullopt;
   return wrong(Errc::unsupported,
                "receiving from any rank is for communicators of at most " + std::to_string(DestinationLine::most_ranks) + " ranks on one machine");
@@ -33,7 +34,7 @@ std::shared_ptr<Work::State> Communicator::Impl::enqueue_any(void* data, std::ui
 }
 
 Work Communicator::Impl::start_any(void* data, std::uint64_t count, DataType type) {
-  if (auto error = wrong_any()) return failed_work(std::move(*error));
+  if (auto error = wrong_any(data, count, type)) return failed_work(std::move(*error));
   const TokenGuard guard(token_);
   if (!in_group())
     if (auto error = need_progress_thread()) return failed_work(std::move(*error));
@@ -42,7 +43,7 @@ Work Communicator::Impl::start_any(void* data, std::uint64_t count, DataType typ
 
 Result<std::uint32_t> Communicator::Impl::run_any(void* data, std::uint64_t count, DataType type) {
   if (in_group()) return wrong(Errc::invalid_argument, "recv_any between group_begin and group_end can't say its rank; accepted: start_recv_any");
-  if (auto error = wrong_any()) return *error;
+  if (auto error = wrong_any(data, count, type)) return *error;
   token_.acquire();
   const auto state = enqueue_any(data, count, type);
   token_.release();

@@ -180,4 +180,34 @@ rondo_status rondo_abort(rondo_communicator* communicator) {
   });
 }
 
+rondo_status rondo_start_trace(rondo_communicator* communicator, uint64_t capacity) {
+  return guarded([&]() -> Result<void> {
+    if (auto error = find_null({{"communicator", communicator}})) return *error;
+    return communicator->value.start_trace(capacity);
+  });
+}
+
+rondo_status rondo_stop_trace(rondo_communicator* communicator, char** events) {
+  return guarded([&]() -> Result<void> {
+    if (auto error = find_null({{"communicator", communicator}, {"events", events}})) return *error;
+    const auto trace = communicator->value.stop_trace();
+    if (!trace) return trace.error();
+    give(trace_events(*trace), events);
+    return {};
+  });
+}
+
+rondo_status rondo_trace_file(const char* const* events, uint32_t count, char** file) {
+  return guarded([&]() -> Result<void> {
+    if (auto error = find_null({{"events", events}, {"file", file}})) return *error;
+    std::vector<std::string> ranks;
+    for (uint32_t rank = 0; rank < count; ++rank) {
+      if (auto error = find_null({{"events of a rank", events[rank]}})) return *error;
+      ranks.emplace_back(events[rank]);
+    }
+    give(trace_file(ranks), file);
+    return {};
+  });
+}
+
 }  // extern "C"

@@ -141,14 +141,27 @@ Result<BlockTable> Communicator::Impl::block_table(const void* input, const Bloc
     if (buffer == nullptr) return wrong(std::string("all_to_all_v: ") + name + " is null, and there are blocks in it");
     if (reinterpret_cast<std::uintptr_t>(buffer) % size_of(type) != 0)
       return wrong(std::string("all_to_all_v: ") + name + " is not aligned to its elements (" + std::to_string(size_of(type)) + " bytes)");
+    for (const BlockRange& range : *ranges)
+      if (auto fault = fault_of_memory(reinterpret_cast<const void*>(range.begin), range.end - range.begin))
+        return wrong(std::string("all_to_all_v: in ") + name + " the block of rank " + std::to_string(range.rank) + *fault);
   }
   if (auto overlap = find_overlap(read, written)) return wrong("all_to_all_v: " + *overlap);
   return BlockTable{std::move(*out), std::move(*in)};
 }
 
+/// A message in memory that was freed, or that ends behind its memory.
+std::optional<Error> Communicator::Impl::fault_of_message(const void* data, std::uint64_t count, DataType type) const {
+  if (static_cast<std::size_t>(type) >= data_type_count || too_many(count, 1, type)) return std::nullopt;  // said of the key
+  auto fault = fault_of_memory(data, count * size_of(type));
+  if (!fault) return std::nullopt;
+  return wrong("the message" + *fault + ", with count " + std::to_string(count));
+}
+
 Result<Task> Communicator::Impl::pair_task(const void* input, void* output, std::uint64_t count, DataType type, std::uint32_t peer) const {
   if (peer >= size()) return wrong("peer " + std::to_string(peer) + " is not below " + std::to_string(size()) + " ranks");
   if (peer == rank()) return wrong("rank " + std::to_string(peer) + " can't send to or receive from itself");
+  const void* const data = input != nullptr ? input : output;
+  if (auto fault = fault_of_message(data, count, type)) return *fault;
   return Task{PlanKey{count, 0, Collective::send_recv, type, ReduceOp::sum}, Binding{input, output, 1}};
 }
 

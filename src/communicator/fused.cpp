@@ -110,9 +110,22 @@ std::optional<Error> Communicator::Impl::wrong_wire(const Bucket& bucket) const 
   return std::nullopt;
 }
 
-Result<void> Communicator::Impl::run_fused(const Bucket& bucket) {
+/// The bucket's list, once nothing is wrong with it.
+Result<SegmentTable> Communicator::Impl::checked_table(const Bucket& bucket) const {
   if (auto error = wrong_wire(bucket)) return *error;
   auto table = table_of(bucket);
+  if (!table) return table;
+  for (std::size_t t = 0; t < bucket.tensors.size(); ++t) {
+    const Tensor& tensor = bucket.tensors[t];
+    const std::uint64_t bytes = tensor.count * size_of(bucket.type);
+    for (const auto& [memory, name] : {std::pair{tensor.input, "input"}, std::pair{static_cast<const void*>(tensor.output), "output"}})
+      if (auto fault = fault_of_memory(memory, bytes)) return wrong("tensor " + std::to_string(t) + ": " + name + *fault);
+  }
+  return table;
+}
+
+Result<void> Communicator::Impl::run_fused(const Bucket& bucket) {
+  auto table = checked_table(bucket);
   if (!table) return table.error();
   if (in_group()) {
     group_call(*main_, operation_of(bucket, std::move(*table)));
@@ -122,8 +135,7 @@ Result<void> Communicator::Impl::run_fused(const Bucket& bucket) {
 }
 
 Work Communicator::Impl::start_fused(const Bucket& bucket) {
-  if (auto error = wrong_wire(bucket)) return failed_work(*error);
-  auto table = table_of(bucket);
+  auto table = checked_table(bucket);
   if (!table) return failed_work(table.error());
   return start_on(Result<Channel*>(main_.get()), operation_of(bucket, std::move(*table)));
 }

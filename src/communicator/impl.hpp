@@ -73,6 +73,7 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   Result<void> run_fused(const Bucket& bucket);  // fused.cpp
   Work start_fused(const Bucket& bucket);
   std::optional<Error> wrong_wire(const Bucket& bucket) const;
+  Result<SegmentTable> checked_table(const Bucket& bucket) const;
   Result<std::uint32_t> run_any(void* data, std::uint64_t count, DataType type);
   Work start_any(void* data, std::uint64_t count, DataType type);
   Work failed_work(Error error);
@@ -96,6 +97,7 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   /// check.cpp: the blocks of an all_to_all_v in bytes, or what is wrong with them.
   Result<BlockTable> block_table(const void* input, const Blocks& sent, const void* output, const Blocks& received, DataType type) const;
   Result<Task> pair_task(const void* input, void* output, std::uint64_t count, DataType type, std::uint32_t peer) const;
+  std::optional<Error> fault_of_message(const void* data, std::uint64_t count, DataType type) const;
 
  private:
   class Split;
@@ -137,11 +139,12 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   bool note_memory(Task& task);
   bool lies_alike(const PlanCache::Recent& recent, const Call& call) const;
   Error wrong_memory(const Task& task);
+  std::optional<std::string> fault_of_memory(const void* buffer, std::uint64_t bytes) const;
   struct Places;
   Places places_of(const Task& task);
 
   // any_source.cpp; all but the first need the token
-  std::optional<Error> wrong_any() const;
+  std::optional<Error> wrong_any(const void* data, std::uint64_t count, DataType type) const;
   std::shared_ptr<Work::State> enqueue_any(void* data, std::uint64_t count, DataType type);
   bool match_any();
   bool is_receiving() const;

@@ -11,6 +11,8 @@ namespace rondo {
 namespace {
 
 constexpr std::uint64_t most_bytes = std::uint64_t{1} << 47;  ///< what a process can address
+const char* const in_freed_memory = " lies in symmetric memory that was freed";
+const char* const behind_its_memory = " ends behind the symmetric memory it begins in";
 
 /// For ranks that can't map one another's memory.
 Result<std::shared_ptr<void>> allocate_ordinary(std::uint64_t bytes) {
@@ -26,6 +28,7 @@ Error wrong(const std::string& detail) { return Error{Errc::invalid_argument, de
 
 Result<std::shared_ptr<void>> Communicator::Impl::allocate(std::uint64_t bytes) {
   if (born_in_ != fork_generation()) return forked_error();
+  if (broken_.load(std::memory_order_acquire)) return broken_error();
   const std::shared_ptr<Family> family = parts_.family;
   if (family->symmetric().bytes() == 0) return allocate_ordinary(bytes);
   auto memory = family->symmetric().take(bytes);
@@ -108,13 +111,24 @@ bool Communicator::Impl::lies_alike(const PlanCache::Recent& recent, const Call&
          (!rule.writes || room.is_known(call.output, rule.output_bytes, known_output_));
 }
 
+/// What is wrong with memory that no key speaks of: blocks, lists, messages. Needs no token.
+std::optional<std::string> Communicator::Impl::fault_of_memory(const void* buffer, std::uint64_t bytes) const {
+  const SymmetricRoom& room = parts_.family->symmetric();
+  if (bytes == 0 || !room.used() || !room.holds(buffer)) return std::nullopt;
+  SymmetricRoom::Known nothing;
+  const SymmetricRoom::Place place = room.place_of(buffer, bytes, nothing);
+  if (place == SymmetricRoom::Place::freed) return in_freed_memory;
+  if (place == SymmetricRoom::Place::too_long) return behind_its_memory;
+  return std::nullopt;
+}
+
 /// Of a call that note_memory() refused.
 Error Communicator::Impl::wrong_memory(const Task& task) {
   const Places places = places_of(task);
   const bool input = places.input == SymmetricRoom::Place::freed || places.input == SymmetricRoom::Place::too_long;
   const std::string name = input ? "input" : "output";
-  if ((input ? places.input : places.output) == SymmetricRoom::Place::freed) return wrong(name + " lies in symmetric memory that was freed");
-  return wrong(name + " ends behind the symmetric memory it begins in, with count " + std::to_string(task.key.count));
+  if ((input ? places.input : places.output) == SymmetricRoom::Place::freed) return wrong(name + in_freed_memory);
+  return wrong(name + behind_its_memory + ", with count " + std::to_string(task.key.count));
 }
 
 }  // namespace rondo

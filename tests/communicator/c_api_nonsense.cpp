@@ -185,6 +185,8 @@ TEST_CASE("through C a null where something must be is named", "[threads]") {
         invalid(rondo_size(nullptr, &number), "communicator"), invalid(rondo_size(c, nullptr), "size"),
         invalid(rondo_topology(nullptr, &text), "communicator"), invalid(rondo_topology(c, nullptr), "json"),
         invalid(rondo_flight_record(nullptr, &text), "communicator"), invalid(rondo_flight_record(c, nullptr), "text"),
+        invalid(rondo_start_trace(nullptr, 1), "communicator"), invalid(rondo_stop_trace(nullptr, &text), "communicator"),
+        invalid(rondo_stop_trace(c, nullptr), "events"), invalid(rondo_trace_file(nullptr, 1, &text), "events"),
         invalid(rondo_abort(nullptr), "communicator"), invalid(rondo_use_plan(nullptr, "plan.json", 0), "communicator"),
         invalid(rondo_group_begin(nullptr), "communicator"), invalid(rondo_group_end(nullptr), "communicator")});
     const std::string of_calls = first_wrong({

@@ -134,6 +134,27 @@ TEST_CASE("through C a started call with wrong arguments tells it at once or whe
   CHECK(run_two(body) == "");
 }
 
+TEST_CASE("through C what ranks did becomes a file of their timeline", "[threads]") {
+  const auto body = [](Rank c, std::uint32_t rank) -> std::string {
+    float value = 1;
+    char *events = nullptr, *file = nullptr;
+    const std::string wrong = first_wrong({
+        expect(rondo_stop_trace(c, &events), RONDO_INVALID_ARGUMENT, "start_trace"), expect(rondo_start_trace(c, 0), RONDO_INVALID_ARGUMENT, "0 events"),
+        expect(rondo_start_trace(c, 1000), RONDO_SUCCESS), expect(rondo_start_trace(c, 1000), RONDO_INVALID_ARGUMENT, "already"),
+        expect(rondo_all_reduce(c, &value, &value, 1, RONDO_F32, RONDO_SUM), RONDO_SUCCESS), expect(rondo_stop_trace(c, &events), RONDO_SUCCESS)});
+    if (!wrong.empty()) return wrong;
+    const char* const ranks[] = {events, nullptr};
+    const std::string made = first_wrong({expect(rondo_trace_file(ranks, 2, &file), RONDO_INVALID_ARGUMENT, "events of a rank is null"),
+                                          expect(rondo_trace_file(ranks, 1, &file), RONDO_SUCCESS)});
+    const std::string text = file == nullptr ? "" : file;
+    rondo_text_destroy(events);
+    rondo_text_destroy(file);
+    if (!made.empty()) return made;
+    return first_wrong({expect_word(text, "traceEvents"), expect_word(text, "rank " + std::to_string(rank)), expect_word(text, "all_reduce of 1 f32 (sum)")});
+  };
+  CHECK(run_two(body) == "");
+}
+
 TEST_CASE("through C started calls in a group run at its end; a receive from any rank must be a started one there", "[threads]") {
   const auto body = [](Rank c, std::uint32_t rank) -> std::string {
     const std::uint32_t peer = 1 - rank;

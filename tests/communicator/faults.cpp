@@ -124,6 +124,49 @@ TEST_CASE("abort from another thread ends every wait on every rank", "[threads]"
   SECTION("as processes") CHECK(complaints(run_processes(3, body)) == "");
 }
 
+TEST_CASE("after an abort every call that a communicator has gives the same error", "[threads]") {
+  const auto body = [](Communicator& communicator) -> std::string {
+    float data[8] = {}, other[8] = {};
+    const std::vector<std::uint64_t> counts(communicator.size(), 1);
+    const std::uint32_t peer = 1 - communicator.rank();
+    const Tensor tensors[] = {{data, data, 4}};
+    const auto plan = communicator.plan_for(Call{Collective::all_reduce, data, data, 8, DataType::f32});
+    if (!plan) return to_string(plan.error());
+    if (auto done = communicator.barrier(); !done) return to_string(done.error());
+    communicator.abort();
+    const auto failed = [](const auto& result) { return result ? Result<void>() : Result<void>(result.error()); };
+    communicator.group_begin();
+    (void)communicator.all_reduce(data, data, 8, DataType::f32);
+    const std::pair<const char*, Result<void>> calls[] = {
+        {"group_end", communicator.group_end()},
+        {"all_reduce", communicator.all_reduce(data, data, 8, DataType::f32)},
+        {"broadcast", communicator.broadcast(data, data, 8, DataType::f32, 0)},
+        {"scan", communicator.scan(data, other, 8, DataType::f32)},
+        {"all_to_all_v", communicator.all_to_all_v(data, {counts}, other, {counts}, DataType::f32)},
+        {"start_all_to_all_v", communicator.start_all_to_all_v(data, {counts}, other, {counts}, DataType::f32).wait()},
+        {"all_reduce_fused", communicator.all_reduce_fused(Bucket{tensors})},
+        {"start_all_reduce_fused", communicator.start_all_reduce_fused(Bucket{tensors}).wait()},
+        {"start", communicator.start(Call{Collective::all_gather, data, other, 4, DataType::f32}).wait()},
+        {"barrier", communicator.barrier()},
+        {"send", communicator.send(data, 8, DataType::f32, peer)},
+        {"recv", communicator.recv(data, 8, DataType::f32, peer)},
+        {"start_send", communicator.start_send(data, 8, DataType::f32, peer).wait()},
+        {"start_recv", communicator.start_recv(data, 8, DataType::f32, peer).wait()},
+        {"recv_any", failed(communicator.recv_any(data, 8, DataType::f32))},
+        {"start_recv_any", communicator.start_recv_any(data, 8, DataType::f32).wait()},
+        {"split", failed(communicator.split(0))},
+        {"duplicate", failed(communicator.duplicate())},
+        {"allocate", failed(communicator.allocate(64))},
+        {"use_plan", communicator.use_plan(*plan)},
+    };
+    for (const auto& [name, result] : calls)
+      if (auto wrong = expect_error(result, Errc::aborted, {"abort()"}); !wrong.empty()) return std::string(name) + ": " + wrong;
+    return "";
+  };
+  SECTION("as threads") CHECK(complaints(run_threads(2, body)) == "");
+  SECTION("as processes") CHECK(complaints(run_processes(2, body)) == "");
+}
+
 TEST_CASE("wrong arguments are told from the call itself and harm nothing") {
   const auto body = [](Communicator& communicator) -> std::string {
     std::vector<float> data(64, 1);

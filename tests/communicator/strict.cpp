@@ -111,21 +111,72 @@ TEST_CASE("strict reductions have the bits of the one tree, whatever the algorit
       CHECK(complaints(run_processes(ranks, all_sizes, strict())) == "");
       CHECK(complaints(run_processes(ranks, of_halves, strict())) == "");
     }
+    for (const std::string_view algorithm : algorithm_names()) {
+      INFO(algorithm);
+      CHECK(complaints(run_processes(4, all_sizes, strict(algorithm))) == "");
+    }
   }
 }
 
-TEST_CASE("in communicators that share little memory, and so have other slots, strict reductions have the same bits", "[threads]") {
+TEST_CASE("in communicators that share little memory, and so have other slots, strict reductions have the same bits") {
   const auto body = [](Communicator& parent) -> std::string {
+    const auto longest_piece = [](Communicator& communicator) {
+      std::vector<float> data(most);
+      std::uint64_t bytes = 0;
+      if (!communicator.start_trace(10'000) || !communicator.all_reduce(data.data(), data.data(), most, DataType::f32)) return bytes;
+      const auto trace = communicator.stop_trace();
+      for (const TraceEvent& event : trace->events) bytes = std::max(bytes, event.bytes);
+      return bytes;
+    };
+    const std::uint64_t usual = longest_piece(parent);
     std::vector<Communicator> children;  // each gets less than the one before
-    for (int i = 0; i < 12; ++i) {
+    for (std::uint64_t piece = usual; piece == usual;) {
       auto child = parent.duplicate();
-      if (!child) break;
+      if (!child) return "no slots became shorter before this: " + to_string(child.error());
+      piece = longest_piece(*child);
+      if (piece == 0) return "nothing was recorded";
       children.push_back(std::move(*child));
     }
-    if (children.size() < 8) return "too few children";
     return all_sizes(children.back());
   };
-  CHECK(complaints(run_threads(3, body, strict())) == "");
+  CHECK(complaints(run_processes(3, body, strict())) == "");
+}
+
+TEST_CASE("a plan that follows the groups of a machine is strict where they are subtrees of the one tree, and is refused where they aren't") {
+  const auto body = [](const char* machine, std::uint32_t ranks) {
+    return [machine, ranks](Communicator& communicator) -> std::string {
+      const Topology topology = with_ranks(*read_synthetic(machine), ranks);
+      const Request request{Collective::all_reduce, ranks, 1 << 16, DataType::f32, ReduceOp::sum, 0, Alias::none};
+      const auto plan = make_plan(topology, cost_model(topology, ranks), PlanLimits{}, request, "hierarchical");
+      if (!plan || plan->header.groups.empty()) return "no plan of groups";
+      if (ranks == 6) return expect_error(communicator.use_plan(*plan), Errc::unsupported, {"'hierarchical' is not strict"});
+      if (auto used = communicator.use_plan(*plan); !used) return to_string(used.error());
+      return all_sizes(communicator);
+    };
+  };
+  CHECK(complaints(run_threads(4, body("package:2 core:2 pu:1", 4), strict())) == "");
+  CHECK(complaints(run_processes(8, body("numa:2 core:4 pu:1", 8), strict())) == "");
+  CHECK(complaints(run_threads(6, body("package:2 core:3 pu:1", 6), strict())) == "");
+}
+
+TEST_CASE("over message links strict sums of a power of two of ranks have the same bits") {
+  const auto body = [](Communicator& communicator) -> std::string {
+    std::vector<std::vector<float>> all;
+    for (std::uint32_t each = 0; each < communicator.size(); ++each) all.push_back(values_of(each));
+    std::vector<float> sums(most), output(most);
+    for (std::uint64_t i = 0; i < most; ++i) sums[i] = tree(all, 0, communicator.size(), i);
+    for (const std::uint64_t count : {std::uint64_t{1}, std::uint64_t{1000}, most}) {
+      if (auto done = communicator.all_reduce(all[communicator.rank()].data(), output.data(), count, DataType::f32); !done) return to_string(done.error());
+      if (auto wrong = same_bits(output.data(), sums, 0, count, "all_reduce"); !wrong.empty()) return wrong;
+    }
+    return "";
+  };
+  CommunicatorOptions over_messages = strict();
+  over_messages.transport = "ucx";
+  for (const std::uint32_t ranks : {2u, 4u}) {
+    const auto said = run_processes(ranks, body, over_messages);
+    if (said.front().find("built without UCX") == std::string::npos) CHECK(complaints(said) == "");
+  }
 }
 
 TEST_CASE("a plan that isn't strict is refused by name", "[threads]") {

@@ -205,6 +205,42 @@ TEST_CASE("what is wrong with symmetric memory in a call is said, and the commun
   CHECK(complaints(run_processes(2, body)) == "");
 }
 
+TEST_CASE("freed symmetric memory is refused wherever a call may name it") {
+  const auto body = [](Communicator& communicator) -> std::string {
+    const auto kept = communicator.allocate(8192);
+    void* freed = nullptr;
+    {
+      const auto memory = communicator.allocate(8192);
+      freed = memory->get();
+    }
+    const std::vector<std::uint64_t> counts(communicator.size(), 8);
+    const std::uint32_t peer = 1 - communicator.rank();
+    const auto fused = [&](const void* input, void* output, std::uint64_t count) {
+      const Tensor tensors[] = {{kept->get(), kept->get(), 4}, {input, output, count}};
+      return communicator.all_reduce_fused(Bucket{tensors});
+    };
+    float* const end = as<float>(kept) + 2048;
+    const std::pair<Result<void>, const char*> calls[] = {
+        {communicator.all_reduce(freed, freed, 8, DataType::f32), "freed"},
+        {communicator.all_to_all_v(freed, {counts}, kept->get(), {counts}, DataType::f32), "in input the block of rank 0 lies in symmetric memory"},
+        {communicator.all_to_all_v(kept->get(), {counts}, freed, {counts}, DataType::f32), "in output the block of rank 0 lies in"},
+        {communicator.start_all_to_all_v(freed, {counts}, kept->get(), {counts}, DataType::f32).wait(), "freed"},
+        {communicator.send(freed, 8, DataType::f32, peer), "the message lies in symmetric memory that was freed"},
+        {communicator.recv(freed, 8, DataType::f32, peer), "freed"},
+        {communicator.start_recv(end - 4, 8, DataType::f32, peer).wait(), "the message ends behind the symmetric memory it begins in, with count 8"},
+        {Result<void>(communicator.recv_any(freed, 8, DataType::f32).error()), "freed"},
+        {fused(freed, as<float>(kept) + 64, 8), "tensor 1: input lies in symmetric memory that was freed"},
+        {fused(as<float>(kept) + 64, freed, 8), "tensor 1: output lies in"},
+        {fused(end - 4, end - 4, 8), "tensor 1: input ends behind"},
+    };
+    for (const auto& [result, words] : calls)
+      if (auto wrong = expect_error(result, Errc::invalid_argument, {words}); !wrong.empty()) return wrong;
+    const auto after = communicator.all_to_all_v(kept->get(), {counts}, as<float>(kept) + 1024, {counts}, DataType::f32);
+    return after ? "" : to_string(after.error());
+  };
+  CHECK(complaints(run_processes(2, body)) == "");
+}
+
 TEST_CASE("ranks that disagree about symmetric memory get a mismatch that says so") {
   const auto body = [](Communicator& communicator) -> std::string {
     constexpr std::uint64_t count = 100'000;
