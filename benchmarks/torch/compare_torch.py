@@ -3,7 +3,8 @@
 compare_torch.py [--ranks 2] [--ops all_reduce,...] [--sizes 4,1K,...] [--backends rondo,gloo,fake] [--rounds 11] [--out FILE.json]
 
 Every round measures each backend in turn on the same tensors (f32, in place for all_reduce, as DistributedDataParallel has them): calls that are waited for, one
-after another. A time is the slowest rank's per call. Ratios are medians of those within a round, with a 95 % bootstrap interval. Exit 0: measured; 1: a
+after another. A time is the slowest rank's per call. Ratios are medians of those within a round, with a 95 % bootstrap interval. The operations that end in
+_step are training steps of a 25 MB model (steps.py); what communication adds to one is what it takes beyond the same step on `fake`. Exit 0: measured; 1: a
 failure or a wrong result; 2: wrong flag. Run by `tools/compare --torch`.
 """
 
@@ -22,6 +23,7 @@ sys.path.insert(0, str(HERE.parent / "compare"))
 
 import machine  # noqa: E402
 import ratios  # noqa: E402
+import steps  # noqa: E402
 
 BACKENDS = ("rondo", "gloo", "fake")
 UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
@@ -50,8 +52,15 @@ def calls(dist, torch, size, total_bytes):
         "reduce_scatter": lambda group: dist.reduce_scatter_tensor(part, other, group=group),
         "all_to_all": lambda group: dist.all_to_all_single(other, given, group=group),
         "all_gather_list": lambda group: dist.all_gather(parts, part, group=group),
+        "gather": lambda group: dist.gather(part, parts if dist.get_rank() == 0 else None, 0, group=group),
+        "scatter": lambda group: dist.scatter(part, parts if dist.get_rank() == 0 else None, 0, group=group),
         "barrier": lambda group: dist.barrier(group=group),
+        **steps.calls(torch),
     }
+
+
+def has_sizes(operation):
+    return operation != "barrier" and not operation.endswith("_step")
 
 
 def check(dist, torch, group, size, rank):
@@ -86,7 +95,7 @@ def rank_main(rank, given, port, results):
             check(dist, torch, group, given.ranks, rank)
     rows = []
     for operation in given.ops:
-        for size in given.sizes if operation != "barrier" else [4]:
+        for size in given.sizes if has_sizes(operation) else [4]:
             call = calls(dist, torch, given.ranks, size)[operation]
             number = {}
             for backend, group in groups.items():  # how often, agreed on
@@ -111,6 +120,10 @@ def summarize(rows, backends):
     summary = []
     for (operation, size), cell in cells.items():
         entry = {"operation": operation, "bytes": size, "time_us": {backend: statistics.median(cell[backend].values()) for backend in cell}}
+        if operation.endswith("_step") and {"rondo", "gloo", "fake"} <= set(cell):
+            added = {backend: {turn: cell[backend][turn] - cell["fake"][turn] for turn in cell[backend]} for backend in ("rondo", "gloo")}
+            entry["added_us"] = {backend: statistics.median(times.values()) for backend, times in added.items()}
+            entry["added_to_gloos"] = ratios.paired(added["rondo"], added["gloo"])
         entry["rondo_to"] = {backend: ratios.paired(cell["rondo"], cell[backend]) for backend in backends if backend != "rondo" and "rondo" in cell}
         summary.append(entry)
     return summary
@@ -126,6 +139,10 @@ def table(summary, backends):
             ratio = entry["rondo_to"].get(other)
             line += f"{ratio['ratio']:>9.3f} [{ratio['low']:.3f}, {ratio['high']:.3f}]".rjust(24) if ratio else f"{'-':>24}"
         lines.append(line)
+        if entry.get("added_to_gloos"):
+            added, ratio = entry["added_us"], entry["added_to_gloos"]
+            lines.append(f"{'':>16} communication adds {added['rondo']:.0f} µs on Rondo and {added['gloo']:.0f} on Gloo: {ratio['ratio']:.3f} "
+                         f"[{ratio['low']:.3f}, {ratio['high']:.3f}]")
     return "\n".join(lines)
 
 

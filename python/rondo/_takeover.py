@@ -45,7 +45,7 @@ def install():
 
         def __new__(cls, store, rank, size, timeout=c10d.default_pg_timeout, **options):
             try:
-                return _backend.make(store, rank, size, timeout, "", not c10d.is_initialized())
+                return _backend.make(store, rank, size, timeout, "", not c10d.is_initialized(), for_gloo=True)
             except NotImplementedError as reason:
                 _log.warning("this group goes on to Gloo: %s", reason)
             return gloo(store, rank, size, timeout=timeout, **options)

@@ -274,7 +274,17 @@ def groups(rank, size):
         dist.barrier(group=again)
 
 
-BODIES = [all_reduces, bits, premultiplied, reduces, reduce_scatters, broadcasts, gathers, all_to_alls, strided, sparse, coalesced, objects, messages, groups]
+def profiled(rank, size):
+    for asynchronous in (False, True):
+        with torch.profiler.profile() as profile:
+            work = dist.all_reduce(torch.ones(3, 5), async_op=asynchronous)
+            if asynchronous:
+                work.wait()
+        seen = [event for event in profile.events() if event.name == "rondo:all_reduce"]
+        assert len(seen) == 1, [event.name for event in profile.events()]
+
+
+BODIES = [profiled, all_reduces, bits, premultiplied, reduces, reduce_scatters, broadcasts, gathers, all_to_alls, strided, sparse, coalesced, objects, messages, groups]
 
 
 def each(rank, size):
@@ -291,6 +301,28 @@ def test_every_collective_gives_what_each_rank_works_out_for_itself(size):
         run(1, alone)
     else:
         run(size, each)
+
+
+def available_gib():
+    with open("/proc/meminfo") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("MemAvailable")) / 2**20
+
+
+def long_tensors(rank, size):
+    count = 2**32 + 5
+    places = [0, 2**31, 2**32 - 1, 2**32, count - 1]
+    tensor = torch.full((count,), rank + 1, dtype=torch.uint8)
+    dist.all_reduce(tensor)
+    assert tensor[places].tolist() == [3] * len(places) and int(tensor.max()) == int(tensor.min()) == 3
+    tensor.fill_(rank)
+    work = dist.broadcast(tensor, 1, async_op=True)
+    work.wait()
+    assert int(tensor.max()) == int(tensor.min()) == 1
+
+
+@pytest.mark.skipif(available_gib() < 12, reason="two ranks with 4 GiB each, and room beside them")
+def test_tensors_of_more_than_4_gib():
+    run(2, long_tensors)
 
 
 def alone(rank, size):

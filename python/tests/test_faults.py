@@ -78,7 +78,7 @@ def late(rank, size):
     work = dist.all_reduce(tensor, async_op=True)
     if rank == 0:
         assert not work.is_completed()
-        expect(dist.DistBackendError, ["all_reduce #1 on rank 0", "not ended within 200 ms"], lambda: work.wait(torch.distributed.distributed_c10d.timedelta(milliseconds=200)))
+        expect(dist.DistBackendError, ["all_reduce #1 on rank 0", "not ended within a timeout of 200 ms"], lambda: work.wait(torch.distributed.distributed_c10d.timedelta(milliseconds=200)))
     work.wait()
     assert tensor[0] == size
 
@@ -178,7 +178,8 @@ def monitored(rank, size):
     if rank == 2:
         time.sleep(2)
         os._exit(0)
-    expect(dist.DistBackendError, ["rank 2"] if rank == 0 else ["monitored_barrier"], lambda: group.monitored_barrier(dist.distributed_c10d.timedelta(seconds=1), True))
+    said = "Ranks 2 failed to pass" if rank == 0 else "Rank 1 successfully reached monitoredBarrier, but received errors"
+    expect(dist.DistBackendError, [said], lambda: group.monitored_barrier(dist.distributed_c10d.timedelta(seconds=1), True))
     os._exit(0)
 
 

@@ -7,7 +7,6 @@ import sys
 import pytest
 import torch.distributed as dist
 from ranks import free_port
-from test_examples import EXAMPLES
 
 PROGRAM = r"""
 import os, sys, torch, torch.distributed as dist
@@ -42,12 +41,6 @@ def test_a_group_that_asks_for_gloo_gets_what_the_environment_says(tmp_path, tak
         assert done.returncode == 0, done.stdout + done.stderr
         if detail == "OFF":
             assert f"runs on {backend}" in done.stdout
-
-
-def test_the_ddp_example_learns_the_same_when_it_is_taken_over():
-    said = [run([str(EXAMPLES / "ddp.py"), "--backend", "gloo"], RONDO_TAKEOVER=takeover) for takeover in ("gloo", "")]
-    assert said[0].returncode == 0, said[0].stderr
-    assert said[0].stdout == said[1].stdout
 
 
 def test_another_value_is_named_and_torch_is_imported_all_the_same():

@@ -1,12 +1,14 @@
-"""Runs a script whose DistributedDataParallel reduces nothing: what a test that compares losses has to notice.
+"""Runs a script whose gradients nobody combines: what a test that compares losses has to notice.
 
 without_reductions.py SCRIPT [ARGUMENT]...
 """
 
 import runpy
 import sys
+from pathlib import Path
 
 import torch
+import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
 
@@ -22,6 +24,14 @@ class Unreduced(DistributedDataParallel):
         self.register_comm_hook(None, leave_alone)
 
 
+def own_block(output, input, *_, **options):
+    """reduce_scatter_tensor (and reduce_scatter_single) without the reduction, as FSDP calls it."""
+    output.copy_(input.chunk(dist.get_world_size(options.get("group")))[dist.get_rank(options.get("group"))])
+
+
 torch.nn.parallel.DistributedDataParallel = Unreduced
+for name in ("reduce_scatter_tensor", "reduce_scatter_single"):
+    setattr(dist, name, own_block)
 sys.argv = sys.argv[1:]
+sys.path.insert(0, str(Path(sys.argv[0]).parent))
 runpy.run_path(sys.argv[0], run_name="__main__")

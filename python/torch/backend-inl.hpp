@@ -26,24 +26,38 @@ class Deadline {
 };
 
 template <class Now, class Later>
-WorkPointer Backend::run(Operation operation, Timing timing, const Now& now, const Later& later) {
+WorkPointer Backend::run(Operation operation, Timing timing, const Now& now, const Later& later, std::size_t parts) {
   rondo_communicator* communicator = group_.communicator();
   const Deadline deadline(communicator, group_.timeout(), timing.timeout);
-  if (timing.async) return start(std::move(operation), later);
+  if (timing.async) return start(std::move(operation), later, parts);
   auto work = c10::make_intrusive<RondoWork>(std::move(operation));
-  const rondo_status status = now(communicator);
-  if (status != RONDO_SUCCESS) throw_failure(status, work->describe());
+  for (std::size_t part = 0; part < parts; ++part) {
+    const rondo_status status = now(communicator);
+    if (status != RONDO_SUCCESS) throw_failure(status, work->describe());
+  }
   work->done();
   return work;
 }
 
 template <class Later>
-WorkPointer Backend::start(Operation operation, const Later& later) {
+WorkPointer Backend::start(Operation operation, const Later& later, std::size_t parts) {
   auto work = c10::make_intrusive<RondoWork>(std::move(operation));
-  rondo_work* started = nullptr;
-  const rondo_status status = later(group_.communicator(), &started);
-  if (status != RONDO_SUCCESS) throw_failure(status, work->describe());
-  work->follow(started, group_.in_flight());
+  RondoWork::Parts started;
+  try {
+    while (started.size() < parts) {
+      rondo_work* part = nullptr;
+      const rondo_status status = later(group_.communicator(), &part);
+      if (status != RONDO_SUCCESS) throw_failure(status, work->describe());
+      started.push_back(part);
+    }
+  } catch (...) {
+    for (rondo_work* part : started) {  // what they read and write must outlast them
+      (void)rondo_work_wait(part);
+      rondo_work_destroy(part);
+    }
+    throw;
+  }
+  work->follow(std::move(started), group_.in_flight());
   return work;
 }
 

@@ -7,9 +7,9 @@
 
 namespace rondo_torch {
 
-Backend::Backend(const GroupOptions& options, std::vector<std::int64_t> global_ranks)
-    : c10d::Backend(static_cast<int>(options.rank), static_cast<int>(options.size)), options_(c10::make_intrusive<Options>("rondo", options.timeout)),
-      group_(options) {
+Backend::Backend(const GroupOptions& options, std::vector<std::int64_t> global_ranks, bool for_gloo)
+    : c10d::Backend(static_cast<int>(options.rank), static_cast<int>(options.size)), options_(c10::make_intrusive<GlooLikeOptions>("rondo", options.timeout)),
+      group_(options), for_gloo_(for_gloo) {
   options_->group_name = options.name;
   options_->global_ranks_in_group.assign(global_ranks.begin(), global_ranks.end());
   init();
@@ -22,21 +22,23 @@ void Backend::setTimeout(std::chrono::milliseconds timeout) {
   options_->timeout = timeout;
 }
 
-Operation Backend::operation(c10d::OpType type, const char* title, Tensors inputs, Tensors outputs) {
+Operation Backend::operation(const Kind& kind, Tensors inputs, Tensors outputs) {
   Operation operation;
-  operation.type = type;
-  operation.title = title;
+  operation.kind = &kind;
+  operation.for_gloo = for_gloo_;
   operation.rank = rank_;
-  operation.sequence = sequence_.fetch_add(1, std::memory_order_relaxed) + 1;
+  // messages are outside the order that all ranks share
+  if (!c10d::isP2POp(kind.type)) operation.sequence = sequence_.fetch_add(1, std::memory_order_relaxed) + 1;
   operation.inputs = std::move(inputs);
   operation.outputs = std::move(outputs);
   return operation;
 }
 
-WorkPointer Backend::run(Operation operation, const rondo_call& call, Timing timing) {
+WorkPointer Backend::run(Operation operation, at::ArrayRef<rondo_call> calls, Timing timing) {
+  const rondo_call* next = calls.begin();
   return run(
-      std::move(operation), timing, [&](rondo_communicator* communicator) { return rondo_run(communicator, &call); },
-      [&](rondo_communicator* communicator, rondo_work** started) { return rondo_start(communicator, &call, started); });
+      std::move(operation), timing, [&](rondo_communicator* communicator) { return rondo_run(communicator, next++); },
+      [&](rondo_communicator* communicator, rondo_work** started) { return rondo_start(communicator, next++, started); }, calls.size());
 }
 
 void check_dense(const at::Tensor& tensor, const char* what) {

@@ -13,16 +13,24 @@ namespace rondo_torch {
 using Tensors = std::vector<at::Tensor>;
 using WorkPointer = c10::intrusive_ptr<c10d::Work>;
 
+/// Options that lie in memory as those of ProcessGroupGloo do: see Backend::unused_.
+struct GlooLikeOptions : c10d::Backend::Options {
+  using c10d::Backend::Options::Options;
+  std::vector<std::shared_ptr<void>> devices;  ///< none
+  int threads = 2;                             ///< as many as Gloo says that it has
+};
+
 /// The backend "rondo". Methods are c10d's; each is a call of the library. Operations with asyncOp run on the library's progress thread, or in
 /// whoever waits for them; others in the calling thread before the method returns.
 /// Errors: ValueError and TypeError of arguments, at once; DistBackendError of what happens later, from the method or from the work.
 class Backend final : public c10d::Backend {
  public:
-  Backend(const GroupOptions& options, std::vector<std::int64_t> global_ranks);
+  /// `for_gloo`: the group goes on saying that it is Gloo's.
+  Backend(const GroupOptions& options, std::vector<std::int64_t> global_ranks, bool for_gloo);
   ~Backend() override;
 
   const std::string getBackendName() const override { return "rondo"; }
-  c10::intrusive_ptr<Options> getBackendOptions() override { return options_; }
+  c10::intrusive_ptr<Options> getBackendOptions() override { return c10::static_intrusive_pointer_cast<Options>(options_); }
   void setTimeout(std::chrono::milliseconds timeout) override;
   void abort() override { group_.abort(); }
   void shutdown() override { group_.close(); }
@@ -34,6 +42,8 @@ class Backend final : public c10d::Backend {
   WorkPointer allreduce(Tensors& tensors, const c10d::AllreduceOptions& options) override;
   WorkPointer allreduce_sparse(Tensors& tensors, const c10d::AllreduceOptions& options) override;
   WorkPointer allreduce_coalesced(Tensors& tensors, const c10d::AllreduceCoalescedOptions& options) override;
+  /// Starts the average of all ranks' tensors, in place; of floats by way of `wire`, half or bfloat16, if it is given.
+  WorkPointer average(const at::Tensor& tensor, std::optional<at::ScalarType> wire);
   WorkPointer reduce(Tensors& tensors, const c10d::ReduceOptions& options) override;
   WorkPointer reduce_scatter(Tensors& outputs, std::vector<Tensors>& inputs, const c10d::ReduceScatterOptions& options) override;
   WorkPointer _reduce_scatter_base(at::Tensor& output, at::Tensor& input, const c10d::ReduceScatterOptions& options) override;
@@ -70,19 +80,21 @@ class Backend final : public c10d::Backend {
 
   std::uint32_t ranks() const { return static_cast<std::uint32_t>(size_); }
   /// An operation of this group, the next in its order.
-  Operation operation(c10d::OpType type, const char* title, Tensors inputs, Tensors outputs);
-  /// Runs a call of the library, or starts it.
-  WorkPointer run(Operation operation, const rondo_call& call, Timing timing);
-  /// The same for what isn't a rondo_call: `now` runs it, `later` starts it.
+  Operation operation(const Kind& kind, Tensors inputs, Tensors outputs);
+  /// Runs calls of the library, one after the other, or starts them. The operation has ended when all of them have.
+  WorkPointer run(Operation operation, at::ArrayRef<rondo_call> calls, Timing timing);
+  /// The same for what isn't a rondo_call: `now` runs its next part, `later` starts it.
   template <class Now, class Later>
-  WorkPointer run(Operation operation, Timing timing, const Now& now, const Later& later);
+  WorkPointer run(Operation operation, Timing timing, const Now& now, const Later& later, std::size_t parts = 1);
   template <class Later>
-  WorkPointer start(Operation operation, const Later& later);
-  WorkPointer reduce_scatter_blocks(Operation operation, const at::Tensor& input, const at::Tensor& output, const c10d::ReduceScatterOptions& options);
-  WorkPointer gather_blocks(Operation operation, const at::Tensor& input, const at::Tensor& blocks, Timing timing);
+  WorkPointer start(Operation operation, const Later& later, std::size_t parts = 1);
 
-  const c10::intrusive_ptr<Options> options_;
+  /// Together with options_ what ProcessGroupGloo has in this place. DDP's logger takes every backend of a group that calls itself Gloo's for one, by
+  /// static_cast, and asks its options for their threads (torch/csrc/distributed/c10d/logger.cpp); taken over groups do. These two stay the first.
+  const std::shared_ptr<void> unused_;
+  const c10::intrusive_ptr<GlooLikeOptions> options_;
   Group group_;
+  const bool for_gloo_;
   std::atomic<std::uint64_t> sequence_{0};
 };
 

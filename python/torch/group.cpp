@@ -112,7 +112,9 @@ bool InFlight::drain(std::chrono::milliseconds at_most) {
 }
 
 void throw_failure(rondo_status status, const std::string& what) {
-  const std::string text = "rondo: " + what + ": " + rondo_last_error();
+  // programs look for the word
+  const std::string text = "rondo: " + what + (status == RONDO_DEADLINE_EXCEEDED ? ": timeout (" + std::string(rondo_last_error()) + ")"
+                                                                                  : ": " + std::string(rondo_last_error()));
   if (status == RONDO_INVALID_ARGUMENT) C10_THROW_ERROR(ValueError, text);
   if (status == RONDO_UNSUPPORTED) C10_THROW_ERROR(NotImplementedError, text);
   C10_THROW_ERROR(DistBackendError, text);

@@ -36,7 +36,7 @@ bool came(const Sign& sign, Clock::time_point deadline) {
 WorkPointer Backend::send(Tensors& tensors, int to, int /*tag*/) {
   const at::Tensor& tensor = single(tensors, "tensors of send");
   check_peer(to, rank_, size_, "send to");
-  Operation operation{c10d::OpType::SEND, "rondo:send", rank_, 0, {tensor}, {}};
+  Operation operation = this->operation(kinds::send, {tensor}, {});
   const at::Tensor given = operation.given(tensor);
   const rondo_type type = moved(given.scalar_type()).type;
   const auto peer = static_cast<std::uint32_t>(to);
@@ -48,7 +48,7 @@ WorkPointer Backend::send(Tensors& tensors, int to, int /*tag*/) {
 WorkPointer Backend::recv(Tensors& tensors, int from, int /*tag*/) {
   const at::Tensor& tensor = single(tensors, "tensors of recv");
   check_peer(from, rank_, size_, "recv from");
-  Operation operation{c10d::OpType::RECV, "rondo:recv", rank_, 0, {}, {tensor}};
+  Operation operation = this->operation(kinds::recv, {}, {tensor});
   const at::Tensor room = operation.received(tensor);
   const rondo_type type = moved(room.scalar_type()).type;
   const auto peer = static_cast<std::uint32_t>(from);
@@ -59,7 +59,7 @@ WorkPointer Backend::recv(Tensors& tensors, int from, int /*tag*/) {
 
 WorkPointer Backend::recvAnysource(Tensors& tensors, int /*tag*/) {
   const at::Tensor& tensor = single(tensors, "tensors of recv");
-  Operation operation{c10d::OpType::RECVANYSOURCE, "rondo:recv_any", rank_, 0, {}, {tensor}};
+  Operation operation = this->operation(kinds::recv_any_source, {}, {tensor});
   const at::Tensor room = operation.received(tensor);
   const rondo_type type = moved(room.scalar_type()).type;
   return start(std::move(operation), [&](rondo_communicator* c, rondo_work** started) {
@@ -71,10 +71,11 @@ WorkPointer Backend::barrier(const c10d::BarrierOptions& options) {
   rondo_call call{};
   call.size = sizeof call;
   call.collective = RONDO_BARRIER;
-  return run(operation(c10d::OpType::BARRIER, "rondo:barrier", {}, {}), call, timing(options));
+  return run(operation(kinds::barrier, {}, {}), call, timing(options));
 }
 
-/// Rank 0 hears of each rank, and answers when it has heard of all. Ranks that don't come are named, and the group is over.
+/// Rank 0 hears of each rank, and answers when it has heard of all. Ranks that don't come are named, in torch's own words, which programs look for; then
+/// the group is over.
 void Backend::monitoredBarrier(const c10d::BarrierOptions& options, bool wait_for_all) {
   rondo_communicator* communicator = group_.communicator();
   const auto timeout = options.timeout == c10d::kUnsetTimeout ? group_.timeout() : options.timeout;
@@ -88,10 +89,16 @@ void Backend::monitoredBarrier(const c10d::BarrierOptions& options, bool wait_fo
     auto answer = std::make_unique<Sign>();
     checked(rondo_start_recv(communicator, &answer->byte, 1, RONDO_U8, 0, &answer->work));
     if (came(*answer, deadline)) return;
-    if (rondo_work_done(answer->work) != 0) checked(rondo_work_wait(answer->work));
-    (void)rondo_abort(communicator);  // which ends the receive
-    (void)rondo_work_wait(answer->work);
-    C10_THROW_ERROR(DistBackendError, c10::str("rondo: monitored_barrier: rank 0 did not answer rank ", rank_, " within ", timeout.count(), " ms"));
+    std::string reason = c10::str("it did not answer within ", timeout.count(), " ms");
+    if (rondo_work_done(answer->work) != 0) {
+      if (rondo_work_wait(answer->work) == RONDO_SUCCESS) return;
+      reason = rondo_last_error();
+    } else {
+      (void)rondo_abort(communicator);  // which ends the receive
+      (void)rondo_work_wait(answer->work);
+    }
+    C10_THROW_ERROR(DistBackendError, c10::str("rondo: Rank ", rank_, " successfully reached monitoredBarrier, but received errors while waiting for send/recv "
+                                                "from rank 0: ", reason));
   }
   std::vector<std::unique_ptr<Sign>> signs(ranks());
   for (std::uint32_t rank = 1; rank < ranks(); ++rank) {
@@ -107,7 +114,9 @@ void Backend::monitoredBarrier(const c10d::BarrierOptions& options, bool wait_fo
   }
   (void)rondo_abort(communicator);
   for (std::uint32_t rank = 1; rank < ranks(); ++rank) (void)rondo_work_wait(signs[rank]->work);
-  C10_THROW_ERROR(DistBackendError, c10::str("rondo: monitored_barrier: no sign of rank ", missing, " within ", timeout.count(), " ms"));
+  if (timeout.count() <= 0) C10_THROW_ERROR(DistBackendError, c10::str("rondo: Rank 0 timed out in monitoredBarrier after ", timeout.count(), " ms"));
+  C10_THROW_ERROR(DistBackendError,
+                  c10::str("rondo: ", wait_for_all ? "Ranks " : "Rank ", missing, " failed to pass monitoredBarrier in ", timeout.count(), " ms"));
 }
 
 }  // namespace rondo_torch

@@ -1,7 +1,9 @@
 // The Python module: makes backends for torch.distributed.
+#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
+#include <torch/csrc/distributed/c10d/reducer.hpp>
 #include <torch/csrc/utils/pybind.h>
 
-#include "backend.hpp"
+#include "hook.hpp"
 
 namespace rondo_torch {
 namespace {
@@ -9,7 +11,7 @@ namespace {
 namespace py = pybind11;
 
 c10::intrusive_ptr<c10d::Backend> create(const c10::intrusive_ptr<c10d::Store>& store, int rank, int size, double timeout_seconds, const std::string& name,
-                                         bool is_world, const std::vector<std::int64_t>& global_ranks) {
+                                         bool is_world, const std::vector<std::int64_t>& global_ranks, bool for_gloo) {
   GroupOptions options;
   options.store = store;
   options.rank = static_cast<std::uint32_t>(rank);
@@ -18,7 +20,19 @@ c10::intrusive_ptr<c10d::Backend> create(const c10::intrusive_ptr<c10d::Store>& 
   options.name = name;
   options.is_world = is_world;
   const py::gil_scoped_release without_python;
-  return c10::make_intrusive<Backend>(options, global_ranks);
+  return c10::make_intrusive<Backend>(options, global_ranks, for_gloo);
+}
+
+/// `wire`: "f16", "bf16", or nothing.
+void register_hook(const std::shared_ptr<c10d::Reducer>& reducer, const c10::intrusive_ptr<c10d::ProcessGroup>& group, const std::string& wire,
+                   bool error_feedback) {
+  const auto backend = c10::dynamic_intrusive_pointer_cast<Backend>(group->getBackend(c10::DeviceType::CPU));
+  TORCH_CHECK_VALUE(backend.defined(), "rondo: a DDPHook for a process group that doesn't run on Rondo; accepted: init_process_group(\"rondo\"), or "
+                    "RONDO_TAKEOVER=gloo, and TORCH_DISTRIBUTED_DEBUG not DETAIL");
+  std::optional<at::ScalarType> type;
+  if (wire == "f16") type = at::kHalf;
+  if (wire == "bf16") type = at::kBFloat16;
+  reducer->register_comm_hook(std::make_unique<Hook>(backend, type, error_feedback));
 }
 
 }  // namespace
@@ -26,6 +40,7 @@ c10::intrusive_ptr<c10d::Backend> create(const c10::intrusive_ptr<c10d::Store>& 
 
 PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
   module.def("options", [](const c10::intrusive_ptr<c10d::Backend>& backend) { return backend->getBackendOptions(); });
+  module.def("register_hook", &rondo_torch::register_hook);
   module.def("create", &rondo_torch::create, pybind11::arg("store"), pybind11::arg("rank"), pybind11::arg("size"), pybind11::arg("timeout_seconds"),
-             pybind11::arg("name"), pybind11::arg("is_world"), pybind11::arg("global_ranks"));
+             pybind11::arg("name"), pybind11::arg("is_world"), pybind11::arg("global_ranks"), pybind11::arg("for_gloo"));
 }

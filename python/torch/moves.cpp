@@ -21,6 +21,21 @@ rondo_call move_call(rondo_collective collective, at::ScalarType type, const voi
   return call;
 }
 
+/// An all_gather of `input`; `blocks` has room for a block of each rank, and is contiguous.
+rondo_call gather_call(Operation& operation, const at::Tensor& input, const at::Tensor& blocks) {
+  const at::Tensor block = operation.given(input);
+  return move_call(RONDO_ALL_GATHER, block.scalar_type(), block.data_ptr(), blocks.data_ptr(), block.numel());
+}
+
+/// Throws unless an all_gather of `input` fills `output`.
+void check_gathered(const at::Tensor& input, const at::Tensor& output, int ranks) {
+  check_dense(output, "the output of all_gather");
+  check_dense(input, "the input of all_gather");
+  TORCH_CHECK_VALUE(output.numel() == input.numel() * ranks, "rondo: all_gather of ", input.numel(), " elements by ", ranks, " ranks into ", output.numel(),
+                    "; accepted: an output as long as all ranks' inputs together");
+  check_types(input, output, "all_gather");
+}
+
 /// Where a list of tensors like `like` gets its blocks: in its own memory, or in room from which they go there in the end.
 at::Tensor received_blocks(Operation& operation, const Tensors& list, const at::Tensor& like) {
   if (at::Tensor together = joined(list); together.defined()) return together;
@@ -91,7 +106,7 @@ WorkPointer Backend::broadcast(Tensors& tensors, const c10d::BroadcastOptions& o
   const at::Tensor& tensor = single(tensors, "tensors of broadcast");
   check_root(options.rootRank, size_);
   const bool is_root = rank_ == options.rootRank;
-  Operation operation = this->operation(c10d::OpType::BROADCAST, "rondo:broadcast", {}, {tensor});
+  Operation operation = this->operation(kinds::broadcast, {}, {tensor});
   const at::Tensor room = is_root ? operation.given(tensor) : operation.received(tensor);
   // the root's output is its input: in place
   return run(std::move(operation),
@@ -99,53 +114,47 @@ WorkPointer Backend::broadcast(Tensors& tensors, const c10d::BroadcastOptions& o
              timing(options));
 }
 
-/// `blocks` has room for a block of each rank, and is contiguous.
-WorkPointer Backend::gather_blocks(Operation operation, const at::Tensor& input, const at::Tensor& blocks, Timing timing) {
-  const at::Tensor block = operation.given(input);
-  return run(std::move(operation), move_call(RONDO_ALL_GATHER, block.scalar_type(), block.data_ptr(), blocks.data_ptr(), block.numel()), timing);
-}
-
 WorkPointer Backend::_allgather_base(at::Tensor& output, at::Tensor& input, const c10d::AllgatherOptions& options) {
-  check_dense(output, "the output of all_gather");
-  check_dense(input, "the input of all_gather");
-  TORCH_CHECK_VALUE(output.numel() == input.numel() * size_, "rondo: all_gather of ", input.numel(), " elements by ", size_, " ranks into ", output.numel(),
-                    "; accepted: an output as long as all ranks' inputs together");
-  check_types(input, output, "all_gather");
-  Operation operation = this->operation(c10d::OpType::_ALLGATHER_BASE, "rondo:_allgather_base", {input}, {output});
-  const at::Tensor blocks = operation.received(output);
-  return gather_blocks(std::move(operation), input, blocks, timing(options));
+  check_gathered(input, output, size_);
+  Operation operation = this->operation(kinds::all_gather_into_tensor, {input}, {output});
+  const rondo_call call = gather_call(operation, input, operation.received(output));
+  return run(std::move(operation), call, timing(options));
 }
 
 WorkPointer Backend::allgather(std::vector<Tensors>& outputs, Tensors& inputs, const c10d::AllgatherOptions& options) {
   const at::Tensor& input = single(inputs, "inputs of all_gather");
   check_blocks(outputs, input, ranks(), "outputs of all_gather");
-  Operation operation = this->operation(c10d::OpType::ALLGATHER, "rondo:all_gather", {input}, outputs.front());
-  const at::Tensor blocks = received_blocks(operation, outputs.front(), input);
-  return gather_blocks(std::move(operation), input, blocks, timing(options));
+  Operation operation = this->operation(kinds::all_gather, {input}, outputs.front());
+  const rondo_call call = gather_call(operation, input, received_blocks(operation, outputs.front(), input));
+  return run(std::move(operation), call, timing(options));
 }
 
 /// outputs[r][i] is what rank r gave as inputs[i].
 WorkPointer Backend::allgather_coalesced(std::vector<Tensors>& outputs, Tensors& inputs, const c10d::AllgatherOptions& options) {
   TORCH_CHECK_VALUE(!inputs.empty() && outputs.size() == ranks(), "rondo: all_gather_coalesced takes inputs, and a list of outputs for each of ", size_,
                     " ranks");
-  WorkPointer last;
+  for (const Tensors& from_rank : outputs)
+    TORCH_CHECK_VALUE(from_rank.size() == inputs.size(), "rondo: all_gather_coalesced of ", inputs.size(), " inputs into a list of ", from_rank.size());
+  Operation operation = this->operation(kinds::all_gather_coalesced, inputs, {});
+  std::vector<rondo_call> calls;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
+    check_dense(inputs[i], "an input of all_gather_coalesced");
     std::vector<Tensors> list(1);
-    for (const Tensors& from_rank : outputs) {
-      TORCH_CHECK_VALUE(from_rank.size() == inputs.size(), "rondo: all_gather_coalesced of ", inputs.size(), " inputs into a list of ", from_rank.size());
-      list.front().push_back(from_rank[i]);
-    }
-    Tensors input{inputs[i]};
-    last = allgather(list, input, options);
+    for (const Tensors& from_rank : outputs) list.front().push_back(from_rank[i]);
+    check_blocks(list, inputs[i], ranks(), "outputs of all_gather_coalesced");
+    calls.push_back(gather_call(operation, inputs[i], received_blocks(operation, list.front(), inputs[i])));
   }
-  return last;
+  for (const Tensors& from_rank : outputs) operation.outputs.insert(operation.outputs.end(), from_rank.begin(), from_rank.end());
+  return run(std::move(operation), calls, timing(options));
 }
 
 WorkPointer Backend::allgather_into_tensor_coalesced(Tensors& outputs, Tensors& inputs, const c10d::AllgatherOptions& options) {
   check_lists(inputs, outputs, "all_gather_into_tensor_coalesced");
-  WorkPointer last;
-  for (std::size_t t = 0; t < outputs.size(); ++t) last = _allgather_base(outputs[t], inputs[t], options);
-  return last;
+  for (std::size_t t = 0; t < outputs.size(); ++t) check_gathered(inputs[t], outputs[t], size_);
+  Operation operation = this->operation(kinds::all_gather_into_tensor, inputs, outputs);
+  std::vector<rondo_call> calls;
+  for (std::size_t t = 0; t < outputs.size(); ++t) calls.push_back(gather_call(operation, inputs[t], operation.received(outputs[t])));
+  return run(std::move(operation), calls, timing(options));
 }
 
 WorkPointer Backend::gather(std::vector<Tensors>& outputs, Tensors& inputs, const c10d::GatherOptions& options) {
@@ -154,7 +163,7 @@ WorkPointer Backend::gather(std::vector<Tensors>& outputs, Tensors& inputs, cons
   const bool is_root = rank_ == options.rootRank;
   TORCH_CHECK_VALUE(is_root || outputs.empty() || (outputs.size() == 1 && outputs.front().empty()), "rondo: outputs of gather on a rank that isn't the root");
   if (is_root) check_blocks(outputs, input, ranks(), "outputs of gather");
-  Operation operation = this->operation(c10d::OpType::GATHER, "rondo:gather", {input}, is_root ? outputs.front() : Tensors());
+  Operation operation = this->operation(kinds::gather, {input}, is_root ? outputs.front() : Tensors());
   const at::Tensor blocks = is_root ? received_blocks(operation, outputs.front(), input) : at::Tensor();
   const at::Tensor given = operation.given(input);
   void* const place = is_root ? blocks.data_ptr() : nullptr;
@@ -167,7 +176,7 @@ WorkPointer Backend::scatter(Tensors& outputs, std::vector<Tensors>& inputs, con
   const bool is_root = rank_ == options.rootRank;
   TORCH_CHECK_VALUE(is_root || inputs.empty() || (inputs.size() == 1 && inputs.front().empty()), "rondo: inputs of scatter on a rank that isn't the root");
   if (is_root) check_blocks(inputs, output, ranks(), "inputs of scatter");
-  Operation operation = this->operation(c10d::OpType::SCATTER, "rondo:scatter", is_root ? inputs.front() : Tensors(), {output});
+  Operation operation = this->operation(kinds::scatter, is_root ? inputs.front() : Tensors(), {output});
   const at::Tensor blocks = is_root ? joined_or_copied(inputs.front()) : at::Tensor();
   operation.room = {blocks};
   const at::Tensor room = operation.received(output);
@@ -181,7 +190,7 @@ WorkPointer Backend::alltoall_base(at::Tensor& output, at::Tensor& input, std::v
   check_dense(input, "the input of all_to_all");
   check_types(input, output, "all_to_all");
   auto sent = split_elements(input, input_splits, size_, "input"), received = split_elements(output, output_splits, size_, "output");
-  Operation operation = this->operation(c10d::OpType::ALLTOALL_BASE, "rondo:all_to_all", {input}, {output});
+  Operation operation = this->operation(kinds::all_to_all_single, {input}, {output});
   const at::Tensor given = operation.given(input), room = operation.received(output);
   if (output_splits.empty() && input_splits.empty()) {
     TORCH_CHECK_VALUE(input.numel() == output.numel(), "rondo: all_to_all of ", input.numel(), " elements into ", output.numel(), "; accepted: as many");
@@ -206,7 +215,7 @@ WorkPointer Backend::alltoall(Tensors& outputs, Tensors& inputs, const c10d::All
     TORCH_CHECK_VALUE(list->size() == ranks(), "rondo: all_to_all with ", list->size(), " tensors for ", size_, " ranks");
     for (const at::Tensor& tensor : *list) check_dense(tensor, "a tensor of all_to_all");
   }
-  Operation operation = this->operation(c10d::OpType::ALLTOALL, "rondo:all_to_all", inputs, outputs);
+  Operation operation = this->operation(kinds::all_to_all, inputs, outputs);
   Tensors given, room;
   for (const at::Tensor& input : inputs) given.push_back(operation.given(input));
   for (const at::Tensor& output : outputs) room.push_back(operation.received(output));

@@ -19,6 +19,23 @@ rondo_call reduction_call(rondo_collective collective, const Reduction& reductio
   return call;
 }
 
+/// A reduce_scatter: `input` has a block for each rank, `output` gets this one's.
+rondo_call scatter_call(Operation& operation, const at::Tensor& input, const at::Tensor& output, const c10d::ReduceOp& op) {
+  const Reduction reduction = reduced(input.scalar_type(), op);
+  const at::Tensor blocks = operation.given(input);
+  at::Tensor block = operation.received(output);
+  return reduction_call(RONDO_REDUCE_SCATTER, reduction, blocks, block, block.numel());
+}
+
+/// Throws unless `output` is a block of `input`.
+void check_scattered(const at::Tensor& input, const at::Tensor& output, int ranks) {
+  check_dense(output, "the output of reduce_scatter");
+  check_dense(input, "the input of reduce_scatter");
+  TORCH_CHECK_VALUE(input.numel() == output.numel() * ranks, "rondo: reduce_scatter of ", input.numel(), " elements into ", output.numel(), " by ", ranks,
+                    " ranks; accepted: an input as long as all ranks' outputs together");
+  check_types(input, output, "reduce_scatter");
+}
+
 /// Lists of one type: a list operand has one.
 rondo_bucket bucket_of(const Tensors& room, const Reduction& reduction, std::vector<rondo_tensor>& list) {
   for (const at::Tensor& tensor : room)
@@ -39,7 +56,7 @@ WorkPointer Backend::allreduce(Tensors& tensors, const c10d::AllreduceOptions& o
   if (tensors.size() == 1 && tensors.front().layout() == at::kSparse) return allreduce_sparse(tensors, options);
   const at::Tensor& tensor = single(tensors, "tensors of all_reduce");
   const Reduction reduction = reduced(tensor.scalar_type(), options.reduceOp);
-  Operation operation = this->operation(c10d::OpType::ALLREDUCE, "rondo:all_reduce", {}, {tensor});
+  Operation operation = this->operation(kinds::all_reduce, {}, {tensor});
   at::Tensor room = operation.received(tensor, true);
   return run(std::move(operation), reduction_call(RONDO_ALL_REDUCE, reduction, room, room, room.numel()), timing(options));
 }
@@ -52,7 +69,7 @@ WorkPointer Backend::allreduce_coalesced(Tensors& tensors, const c10d::Allreduce
                      tensor.scalar_type(), "; accepted: tensors of one type");
   }
   const Reduction reduction = reduced(tensors.front().scalar_type(), options.reduceOp);
-  Operation operation = this->operation(c10d::OpType::ALLREDUCE_COALESCED, "rondo:all_reduce_coalesced", {}, tensors);
+  Operation operation = this->operation(kinds::all_reduce_coalesced, {}, tensors);
   Tensors room;
   for (const at::Tensor& tensor : tensors) room.push_back(operation.received(tensor, true));
   std::vector<rondo_tensor> list;
@@ -60,6 +77,22 @@ WorkPointer Backend::allreduce_coalesced(Tensors& tensors, const c10d::Allreduce
   return run(
       std::move(operation), timing(options), [&](rondo_communicator* communicator) { return rondo_all_reduce_fused(communicator, &bucket); },
       [&](rondo_communicator* communicator, rondo_work** started) { return rondo_start_all_reduce_fused(communicator, &bucket, started); });
+}
+
+WorkPointer Backend::average(const at::Tensor& tensor, std::optional<at::ScalarType> wire) {
+  check_dense(tensor, "a tensor to be averaged");
+  const Reduction reduction = reduced(tensor.scalar_type(), c10d::ReduceOp::AVG);
+  Operation operation = this->operation(kinds::all_reduce, {}, {tensor});
+  Tensors room{operation.received(tensor, true)};
+  if (!wire) {
+    const rondo_call call = reduction_call(RONDO_ALL_REDUCE, reduction, room.front(), room.front(), tensor.numel());
+    return run(std::move(operation), call, {group_.timeout(), true});
+  }
+  std::vector<rondo_tensor> list;
+  rondo_bucket bucket = bucket_of(room, reduction, list);
+  bucket.wire = *wire == at::kHalf ? RONDO_WIRE_F16 : RONDO_WIRE_BF16;
+  return start(std::move(operation),
+               [&](rondo_communicator* communicator, rondo_work** started) { return rondo_start_all_reduce_fused(communicator, &bucket, started); });
 }
 
 /// The sum of sparse tensors: all ranks' indices and values, gathered, and added up where they meet.
@@ -97,7 +130,7 @@ WorkPointer Backend::allreduce_sparse(Tensors& tensors, const c10d::AllreduceOpt
   const at::Tensor values = gathered(own.values());
   const at::Tensor sum = at::sparse_coo_tensor(indices.t(), values, tensor.sizes(), tensor.options()).coalesce();
   tensor.copy_(sum);
-  auto work = c10::make_intrusive<RondoWork>(operation(c10d::OpType::_ALLREDUCE_SPARSE, "rondo:all_reduce_sparse", {}, {tensor}));
+  auto work = c10::make_intrusive<RondoWork>(operation(kinds::sparse_all_reduce, {}, {tensor}));
   work->done();
   return work;
 }
@@ -105,7 +138,7 @@ WorkPointer Backend::allreduce_sparse(Tensors& tensors, const c10d::AllreduceOpt
 WorkPointer Backend::reduce(Tensors& tensors, const c10d::ReduceOptions& options) {
   const at::Tensor& tensor = single(tensors, "tensors of reduce");
   const Reduction reduction = reduced(tensor.scalar_type(), options.reduceOp);
-  Operation operation = this->operation(c10d::OpType::REDUCE, "rondo:reduce", {}, {tensor});
+  Operation operation = this->operation(kinds::reduce, {}, {tensor});
   const bool is_root = rank_ == options.rootRank;
   at::Tensor room = is_root ? operation.received(tensor, true) : operation.given(tensor);
   at::Tensor output = is_root ? room : at::Tensor();
@@ -114,22 +147,11 @@ WorkPointer Backend::reduce(Tensors& tensors, const c10d::ReduceOptions& options
   return run(std::move(operation), call, timing(options));
 }
 
-/// `input` has a block for each rank, `output` is one of them.
-WorkPointer Backend::reduce_scatter_blocks(Operation operation, const at::Tensor& input, const at::Tensor& output, const c10d::ReduceScatterOptions& options) {
-  const Reduction reduction = reduced(input.scalar_type(), options.reduceOp);
-  const at::Tensor blocks = operation.given(input);
-  at::Tensor block = operation.received(output);
-  return run(std::move(operation), reduction_call(RONDO_REDUCE_SCATTER, reduction, blocks, block, block.numel()), timing(options));
-}
-
 WorkPointer Backend::_reduce_scatter_base(at::Tensor& output, at::Tensor& input, const c10d::ReduceScatterOptions& options) {
-  check_dense(output, "the output of reduce_scatter");
-  check_dense(input, "the input of reduce_scatter");
-  TORCH_CHECK_VALUE(input.numel() == output.numel() * size_, "rondo: reduce_scatter of ", input.numel(), " elements into ", output.numel(), " by ", size_,
-                    " ranks; accepted: an input as long as all ranks' outputs together");
-  check_types(input, output, "reduce_scatter");
-  Operation operation = this->operation(c10d::OpType::_REDUCE_SCATTER_BASE, "rondo:_reduce_scatter_base", {input}, {output});
-  return reduce_scatter_blocks(std::move(operation), input, output, options);
+  check_scattered(input, output, size_);
+  Operation operation = this->operation(kinds::reduce_scatter_tensor, {input}, {output});
+  const rondo_call call = scatter_call(operation, input, output, options.reduceOp);
+  return run(std::move(operation), call, timing(options));
 }
 
 WorkPointer Backend::reduce_scatter(Tensors& outputs, std::vector<Tensors>& inputs, const c10d::ReduceScatterOptions& options) {
@@ -141,18 +163,20 @@ WorkPointer Backend::reduce_scatter(Tensors& outputs, std::vector<Tensors>& inpu
     TORCH_CHECK_VALUE(input.sizes() == output.sizes() && input.scalar_type() == output.scalar_type(), "rondo: reduce_scatter of ", input.sizes(), " ",
                       input.scalar_type(), " into ", output.sizes(), " ", output.scalar_type(), "; accepted: inputs like the output");
   }
-  Operation operation = this->operation(c10d::OpType::REDUCE_SCATTER, "rondo:reduce_scatter", inputs.front(), {output});
+  Operation operation = this->operation(kinds::reduce_scatter, inputs.front(), {output});
   operation.room = {joined_or_copied(inputs.front())};
   const at::Tensor blocks = operation.room.front();
-  return reduce_scatter_blocks(std::move(operation), blocks, output, options);
+  const rondo_call call = scatter_call(operation, blocks, output, options.reduceOp);
+  return run(std::move(operation), call, timing(options));
 }
 
-/// One after the other: calls of a group run in order, so the last one's end is the end of all.
 WorkPointer Backend::reduce_scatter_tensor_coalesced(Tensors& outputs, Tensors& inputs, const c10d::ReduceScatterOptions& options) {
   check_lists(inputs, outputs, "reduce_scatter_tensor_coalesced");
-  WorkPointer last;
-  for (std::size_t t = 0; t < outputs.size(); ++t) last = _reduce_scatter_base(outputs[t], inputs[t], options);
-  return last;
+  for (std::size_t t = 0; t < outputs.size(); ++t) check_scattered(inputs[t], outputs[t], size_);
+  Operation operation = this->operation(kinds::reduce_scatter_tensor, inputs, outputs);
+  std::vector<rondo_call> calls;
+  for (std::size_t t = 0; t < outputs.size(); ++t) calls.push_back(scatter_call(operation, inputs[t], outputs[t], options.reduceOp));
+  return run(std::move(operation), calls, timing(options));
 }
 
 }  // namespace rondo_torch

@@ -1,15 +1,17 @@
 #include "work.hpp"
 
 #include <ATen/core/ivalue.h>
+#include <ATen/record_function.h>
 #include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <string_view>
 
 namespace rondo_torch {
 
 std::string Operation::describe() const {
-  const char* name = title;
-  for (const char* at = title; *at != '\0'; ++at)
-    if (*at == ':') name = at + 1;
-  std::string text = name;
+  const std::string_view title = kind->title;
+  std::string text(title.substr(title.find(':') + 1));
   if (sequence != 0) text += " #" + std::to_string(sequence);
   text += " on rank " + std::to_string(rank);
   const auto& tensors = inputs.empty() ? outputs : inputs;
@@ -37,36 +39,66 @@ void Operation::copy_out() const {
   for (const auto& [from, to] : copies) to.copy_(from);
 }
 
-RondoWork::RondoWork(Operation operation)
-    : Work(operation.rank, operation.type, operation.title, operation.inputs), operation_(std::move(operation)) {}
+namespace {
 
-RondoWork::~RondoWork() { rondo_work_destroy(started_); }
+/// The tensors that torch's profiler shows, when it is on.
+std::optional<std::vector<at::Tensor>> shown(const Operation& operation) {
+  if (!at::hasCallbacks()) return std::nullopt;
+  return operation.inputs.empty() ? operation.outputs : operation.inputs;
+}
+
+}  // namespace
+
+RondoWork::RondoWork(Operation operation)
+    : Work(operation.rank, operation.kind->type, at::hasCallbacks() ? operation.title() : nullptr, shown(operation)), operation_(std::move(operation)) {}
+
+RondoWork::~RondoWork() {
+  for (rondo_work* part : parts_) rondo_work_destroy(part);
+}
 
 void RondoWork::done() {
   operation_.copy_out();
   conclude(nullptr);
 }
 
-void RondoWork::follow(rondo_work* started, std::shared_ptr<InFlight> in_flight) {
-  started_ = started;
+/// The library's reference to a work: tensors and room live until all parts have ended, whoever forgets the work.
+struct RondoWork::Part {
+  c10::intrusive_ptr<RondoWork> work;
+  rondo_work* started;
+};
+
+void RondoWork::follow(Parts parts, std::shared_ptr<InFlight> in_flight) {
+  parts_ = std::move(parts);
+  left_ = parts_.size();
   in_flight_ = std::move(in_flight);
   in_flight_->add();
-  // The library's reference: tensors and room live until the operation has ended, whoever forgets the work.
-  auto* context = new c10::intrusive_ptr<RondoWork>(c10::intrusive_ptr<RondoWork>::reclaim_copy(this));
-  (void)rondo_work_on_end(started, &RondoWork::ended, context);
+  for (rondo_work* part : parts_)
+    (void)rondo_work_on_end(part, &RondoWork::ended, new Part{c10::intrusive_ptr<RondoWork>::reclaim_copy(this), part});
 }
 
+/// Parts may end on different threads.
 void RondoWork::ended(void* context) {
-  const std::unique_ptr<c10::intrusive_ptr<RondoWork>> held(static_cast<c10::intrusive_ptr<RondoWork>*>(context));
-  RondoWork& work = **held;
+  const std::unique_ptr<Part> part(static_cast<Part*>(context));
+  RondoWork& work = *part->work;
   std::exception_ptr failure;
-  try {
-    const rondo_status status = rondo_work_wait(work.started_);  // it has ended: this only asks how
+  const auto attempt = [&](const auto& step) {
+    try {
+      step();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+  };
+  attempt([&] {
+    const rondo_status status = rondo_work_wait(part->started);  // it has ended: this only asks how
     if (status != RONDO_SUCCESS) throw_failure(status, work.describe());
-    work.operation_.copy_out();
-  } catch (...) {
-    failure = std::current_exception();
+  });
+  {
+    const std::lock_guard lock(work.future_mutex_);
+    if (!work.failure_) work.failure_ = failure;
+    if (--work.left_ != 0) return;
+    failure = work.failure_;
   }
+  if (!failure) attempt([&] { work.operation_.copy_out(); });
   work.conclude(failure);
   work.in_flight_->remove();
 }
@@ -97,15 +129,18 @@ c10::intrusive_ptr<c10::ivalue::Future> RondoWork::getFuture() {
 }
 
 bool RondoWork::wait(std::chrono::milliseconds timeout) {
-  if (!isCompleted() && started_ != nullptr) {
-    // Helps the library along. Then somebody, here or on the progress thread, has been told or is being told.
+  if (isCompleted()) return Work::wait(kNoTimeout);
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  // Helps the library along. Then somebody, here or on the progress thread, has been told or is being told.
+  for (rondo_work* part : parts_) {
     if (timeout == kNoTimeout) {
-      (void)rondo_work_wait(started_);
-    } else {
-      const rondo_status status = rondo_work_wait_for(started_, std::chrono::duration<double>(timeout).count());
-      if (status == RONDO_DEADLINE_EXCEEDED && rondo_work_done(started_) == 0)
-        C10_THROW_ERROR(DistBackendError, c10::str("rondo: ", describe(), " has not ended within ", timeout.count(), " ms"));
+      (void)rondo_work_wait(part);
+      continue;
     }
+    const std::chrono::duration<double> left = deadline - std::chrono::steady_clock::now();
+    const rondo_status status = rondo_work_wait_for(part, std::max(left.count(), 0.0));
+    if (status == RONDO_DEADLINE_EXCEEDED && rondo_work_done(part) == 0)
+      C10_THROW_ERROR(DistBackendError, c10::str("rondo: ", describe(), " has not ended within a timeout of ", timeout.count(), " ms"));
   }
   return Work::wait(kNoTimeout);
 }
@@ -114,7 +149,7 @@ void RondoWork::abort() { TORCH_CHECK(false, "rondo: one operation can't be abor
 
 int RondoWork::sourceRank() const {
   std::uint32_t source = RONDO_NO_RANK;
-  const bool known = started_ != nullptr && rondo_work_source(started_, &source) == RONDO_SUCCESS && source != RONDO_NO_RANK;
+  const bool known = !parts_.empty() && rondo_work_source(parts_.front(), &source) == RONDO_SUCCESS && source != RONDO_NO_RANK;
   TORCH_CHECK(known, "rondo: sourceRank is known of receives that have ended");
   return static_cast<int>(source);
 }

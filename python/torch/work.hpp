@@ -3,6 +3,8 @@
 
 #include <rondo/rondo.h>
 
+#include <c10/util/SmallVector.h>
+
 #include <chrono>
 #include <mutex>
 #include <string>
@@ -11,13 +13,14 @@
 #include <vector>
 
 #include "group.hpp"
+#include "kinds.hpp"
 
 namespace rondo_torch {
 
 /// What is known of an operation before it runs.
 struct Operation {
-  c10d::OpType type = c10d::OpType::UNKNOWN;
-  const char* title = "";              ///< in torch's profiler: "rondo:all_reduce"
+  const Kind* kind = nullptr;
+  bool for_gloo = false;               ///< of a group that says it is Gloo's
   int rank = 0;
   std::uint64_t sequence = 0;          ///< in the group, from 1 on; 0: it isn't counted
   std::vector<at::Tensor> inputs;      ///< kept alive until it has ended
@@ -30,6 +33,7 @@ struct Operation {
   /// The same for one that gets a result, which goes from the copy (`filled`), or from room for one, into the tensor in the end.
   at::Tensor received(const at::Tensor& tensor, bool filled = false);
   void copy_out() const;
+  const char* title() const { return for_gloo ? kind->title_for_gloo : kind->title; }
   /// "all_reduce #7 on rank 0 of [4, 3] Float": for errors.
   std::string describe() const;
 };
@@ -41,8 +45,9 @@ class RondoWork final : public c10d::Work {
 
   /// The operation has been done by the caller.
   void done();
-  /// The library does it from here on: `started` is owned. It is one of `in_flight` until it has ended.
-  void follow(rondo_work* started, std::shared_ptr<InFlight> in_flight);
+  /// The library does it from here on, in one or more parts, which are owned. It is one of `in_flight` until all of them have ended.
+  using Parts = c10::SmallVector<rondo_work*, 1>;
+  void follow(Parts parts, std::shared_ptr<InFlight> in_flight);
 
   bool wait(std::chrono::milliseconds timeout) override;
   void abort() override;
@@ -53,11 +58,14 @@ class RondoWork final : public c10d::Work {
   std::string describe() const { return operation_.describe(); }
 
  private:
+  struct Part;
   static void ended(void* context);
   void conclude(std::exception_ptr exception);
 
   Operation operation_;
-  rondo_work* started_ = nullptr;
+  Parts parts_;                     ///< what the library has started
+  std::size_t left_ = 0;            ///< of them, how many have not ended; under future_mutex_
+  std::exception_ptr failure_;      ///< of the first part that failed; under future_mutex_
   std::shared_ptr<InFlight> in_flight_;
   std::mutex future_mutex_;
   c10::intrusive_ptr<c10::ivalue::Future> future_;  ///< made for whoever asks

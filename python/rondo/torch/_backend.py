@@ -25,12 +25,13 @@ def load():
         ) from reason
 
 
-def make(store, rank, size, timeout, name, is_world, global_ranks=()):
+def make(store, rank, size, timeout, name, is_world, global_ranks=(), for_gloo=False):
     """A c10d backend. Ranks find one another through `store`, but for parts of the default group (`is_world`) that have a name of their own.
+    `for_gloo`: the group goes on saying that it is Gloo's.
 
     NotImplementedError: the ranks can't share memory, on all of them.
     """
-    return load().create(store, rank, size, timeout.total_seconds(), name, is_world, list(global_ranks))
+    return load().create(store, rank, size, timeout.total_seconds(), name, is_world, list(global_ranks), for_gloo)
 
 
 def create(options):
