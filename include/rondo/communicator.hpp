@@ -184,17 +184,18 @@ class Communicator {
   Result<void> send(const void* data, std::uint64_t count, DataType type, std::uint32_t to);
   /// Receives the next message of rank `from`, which must be as long. Waits until it is there. Errors: as run().
   Result<void> recv(void* data, std::uint64_t count, DataType type, std::uint32_t from);
-  /// Starts a send(), as start() does.
-  Work start_send(const void* data, std::uint64_t count, DataType type, std::uint32_t to);
+  /// Starts a send(), as start() does. A tag must be the receive's too, else both ranks get mismatch: it doesn't choose among messages, which keep
+  /// their order. send(), recv() and recv_any() have the tag 0.
+  Work start_send(const void* data, std::uint64_t count, DataType type, std::uint32_t to, std::uint32_t tag = 0);
   /// Starts a recv(), as start() does.
-  Work start_recv(void* data, std::uint64_t count, DataType type, std::uint32_t from);
+  Work start_recv(void* data, std::uint64_t count, DataType type, std::uint32_t from, std::uint32_t tag = 0);
 
   /// Receives from whichever rank sends first, and says which: messages that are there already come first, ranks in turn, each one's in
   /// their order. Waits until one is there. Errors: as recv(); peer_failed also when a rank died, since it may have been the one, or when
   /// all others left; unsupported beyond 512 ranks on one machine.
   Result<std::uint32_t> recv_any(void* data, std::uint64_t count, DataType type);
   /// Starts a recv_any(), as start() does; Work::source says whose message it was.
-  Work start_recv_any(void* data, std::uint64_t count, DataType type);
+  Work start_recv_any(void* data, std::uint64_t count, DataType type, std::uint32_t tag = 0);
 
   /// From now on this thread's calls (start, start_send, start_recv, run, ...) are collected and return at once.
   void group_begin();

@@ -59,6 +59,22 @@ def test_ranks_that_disagree_about_a_call_are_told_so():
     run(2, mismatched)
 
 
+def other_tag(rank, size):
+    message = torch.full((3,), float(rank))
+    for tag in (5, 0, -1):
+        if rank == 0:
+            dist.send(message, 1, tag=tag)
+        else:
+            dist.recv(message, 0, tag=tag)
+            assert message[0] == 0
+    work = dist.isend(message, 1, tag=1) if rank == 0 else dist.irecv(message, 0, tag=2)
+    expect(dist.DistBackendError, ["mismatch", "rank 0 called send_recv of 3 f32 with tag 1", "rank 1 called send_recv of 3 f32 with tag 2"], work.wait)
+
+
+def test_a_message_that_is_received_with_another_tag_is_a_mismatch():
+    run(2, other_tag)
+
+
 def mismatched_later(rank, size):
     work = dist.all_reduce(torch.ones(4 + rank), async_op=True)
     future = work.get_future()

@@ -33,7 +33,7 @@ bool came(const Sign& sign, Clock::time_point deadline) {
 }  // namespace
 
 /// Neither says whether it is waited for at once, so both are started, and whoever waits runs them.
-WorkPointer Backend::send(Tensors& tensors, int to, int /*tag*/) {
+WorkPointer Backend::send(Tensors& tensors, int to, int tag) {
   const at::Tensor& tensor = single(tensors, "tensors of send");
   check_peer(to, rank_, size_, "send to");
   Operation operation = this->operation(kinds::send, {tensor}, {});
@@ -41,11 +41,11 @@ WorkPointer Backend::send(Tensors& tensors, int to, int /*tag*/) {
   const rondo_type type = moved(given.scalar_type()).type;
   const auto peer = static_cast<std::uint32_t>(to);
   return start(std::move(operation), [&](rondo_communicator* c, rondo_work** started) {
-    return rondo_start_send(c, given.data_ptr(), count_of(given), type, peer, started);
+    return rondo_start_send_tagged(c, given.data_ptr(), count_of(given), type, peer, static_cast<std::uint32_t>(tag), started);
   });
 }
 
-WorkPointer Backend::recv(Tensors& tensors, int from, int /*tag*/) {
+WorkPointer Backend::recv(Tensors& tensors, int from, int tag) {
   const at::Tensor& tensor = single(tensors, "tensors of recv");
   check_peer(from, rank_, size_, "recv from");
   Operation operation = this->operation(kinds::recv, {}, {tensor});
@@ -53,17 +53,17 @@ WorkPointer Backend::recv(Tensors& tensors, int from, int /*tag*/) {
   const rondo_type type = moved(room.scalar_type()).type;
   const auto peer = static_cast<std::uint32_t>(from);
   return start(std::move(operation), [&](rondo_communicator* c, rondo_work** started) {
-    return rondo_start_recv(c, room.data_ptr(), count_of(room), type, peer, started);
+    return rondo_start_recv_tagged(c, room.data_ptr(), count_of(room), type, peer, static_cast<std::uint32_t>(tag), started);
   });
 }
 
-WorkPointer Backend::recvAnysource(Tensors& tensors, int /*tag*/) {
+WorkPointer Backend::recvAnysource(Tensors& tensors, int tag) {
   const at::Tensor& tensor = single(tensors, "tensors of recv");
   Operation operation = this->operation(kinds::recv_any_source, {}, {tensor});
   const at::Tensor room = operation.received(tensor);
   const rondo_type type = moved(room.scalar_type()).type;
   return start(std::move(operation), [&](rondo_communicator* c, rondo_work** started) {
-    return rondo_start_recv_any(c, room.data_ptr(), count_of(room), type, started);
+    return rondo_start_recv_any_tagged(c, room.data_ptr(), count_of(room), type, static_cast<std::uint32_t>(tag), started);
   });
 }
 

@@ -22,9 +22,9 @@ std::optional<Error> Communicator::Impl::wrong_any(const void* data, std::uint64
 }
 
 /// Needs the token.
-std::shared_ptr<Work::State> Communicator::Impl::enqueue_any(void* data, std::uint64_t count, DataType type) {
+std::shared_ptr<Work::State> Communicator::Impl::enqueue_any(void* data, std::uint64_t count, DataType type, std::uint32_t tag) {
   auto operation = std::make_shared<Operation>();
-  operation->task = Task{PlanKey{count, 0, Collective::send_recv, type, ReduceOp::sum}, Binding{nullptr, data, 1}};
+  operation->task = Task{message_key(count, type, tag), Binding{nullptr, data, 1}};
   auto state = std::make_shared<Work::State>();
   state->owner = shared_from_this();
   state->operations.push_back(operation);
@@ -33,19 +33,19 @@ std::shared_ptr<Work::State> Communicator::Impl::enqueue_any(void* data, std::ui
   return state;
 }
 
-Work Communicator::Impl::start_any(void* data, std::uint64_t count, DataType type) {
+Work Communicator::Impl::start_any(void* data, std::uint64_t count, DataType type, std::uint32_t tag) {
   if (auto error = wrong_any(data, count, type)) return failed_work(std::move(*error));
   const TokenGuard guard(token_);
   if (!in_group())
     if (auto error = need_progress_thread()) return failed_work(std::move(*error));
-  return Work(enqueue_any(data, count, type));
+  return Work(enqueue_any(data, count, type, tag));
 }
 
 Result<std::uint32_t> Communicator::Impl::run_any(void* data, std::uint64_t count, DataType type) {
   if (in_group()) return wrong(Errc::invalid_argument, "recv_any between group_begin and group_end can't say its rank; accepted: start_recv_any");
   if (auto error = wrong_any(data, count, type)) return *error;
   token_.acquire();
-  const auto state = enqueue_any(data, count, type);
+  const auto state = enqueue_any(data, count, type, 0);
   token_.release();
   if (auto done = wait(*state, 0); !done) return done.error();
   return *state->operations.front()->source;

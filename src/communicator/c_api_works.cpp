@@ -96,24 +96,36 @@ rondo_status rondo_start_barrier(rondo_communicator* communicator, rondo_work** 
 }
 
 rondo_status rondo_start_send(rondo_communicator* communicator, const void* data, uint64_t count, rondo_type type, uint32_t to, rondo_work** work) {
-  return guarded([&]() -> Result<void> {
-    if (auto error = find_null({{"communicator", communicator}, {"work", work}})) return *error;
-    if (auto error = wrong_type(type)) return *error;
-    return hand_over(communicator->value.start_send(data, count, type_of(type), to), work);
-  });
+  return rondo_start_send_tagged(communicator, data, count, type, to, 0, work);
 }
 rondo_status rondo_start_recv(rondo_communicator* communicator, void* data, uint64_t count, rondo_type type, uint32_t from, rondo_work** work) {
-  return guarded([&]() -> Result<void> {
-    if (auto error = find_null({{"communicator", communicator}, {"work", work}})) return *error;
-    if (auto error = wrong_type(type)) return *error;
-    return hand_over(communicator->value.start_recv(data, count, type_of(type), from), work);
-  });
+  return rondo_start_recv_tagged(communicator, data, count, type, from, 0, work);
 }
 rondo_status rondo_start_recv_any(rondo_communicator* communicator, void* data, uint64_t count, rondo_type type, rondo_work** work) {
+  return rondo_start_recv_any_tagged(communicator, data, count, type, 0, work);
+}
+
+rondo_status rondo_start_send_tagged(rondo_communicator* communicator, const void* data, uint64_t count, rondo_type type, uint32_t to, uint32_t tag,
+                                     rondo_work** work) {
   return guarded([&]() -> Result<void> {
     if (auto error = find_null({{"communicator", communicator}, {"work", work}})) return *error;
     if (auto error = wrong_type(type)) return *error;
-    return hand_over(communicator->value.start_recv_any(data, count, type_of(type)), work);
+    return hand_over(communicator->value.start_send(data, count, type_of(type), to, tag), work);
+  });
+}
+rondo_status rondo_start_recv_tagged(rondo_communicator* communicator, void* data, uint64_t count, rondo_type type, uint32_t from, uint32_t tag,
+                                     rondo_work** work) {
+  return guarded([&]() -> Result<void> {
+    if (auto error = find_null({{"communicator", communicator}, {"work", work}})) return *error;
+    if (auto error = wrong_type(type)) return *error;
+    return hand_over(communicator->value.start_recv(data, count, type_of(type), from, tag), work);
+  });
+}
+rondo_status rondo_start_recv_any_tagged(rondo_communicator* communicator, void* data, uint64_t count, rondo_type type, uint32_t tag, rondo_work** work) {
+  return guarded([&]() -> Result<void> {
+    if (auto error = find_null({{"communicator", communicator}, {"work", work}})) return *error;
+    if (auto error = wrong_type(type)) return *error;
+    return hand_over(communicator->value.start_recv_any(data, count, type_of(type), tag), work);
   });
 }
 

@@ -80,7 +80,7 @@ std::optional<Error> Communicator::Impl::wrong_key(const PlanKey& key) const {
     return wrong("a Call has no blocks for all_to_all_v; call all_to_all_v(input, sent, output, received, type)");
   if (static_cast<std::size_t>(key.type) >= data_type_count) return wrong("unknown type " + std::to_string(static_cast<int>(key.type)));
   if (static_cast<std::size_t>(key.op) >= reduce_op_count) return wrong("unknown operation " + std::to_string(static_cast<int>(key.op)));
-  if (key.root >= size()) return wrong("root " + std::to_string(key.root) + " is not below " + std::to_string(size()) + " ranks");
+  if (is_rooted(key.collective) && key.root >= size()) return wrong("root " + std::to_string(key.root) + " is not below " + std::to_string(size()) + " ranks");
   if (is_reduction(key.collective) && !is_defined(key.op, key.type))
     return wrong(std::string(to_string(key.op)) + " is not defined on " + std::string(to_string(key.type)) + "; accepted: integer types");
   if (is_reduction(key.collective) && !is_defined(key.op, key.collective))
@@ -157,12 +157,13 @@ std::optional<Error> Communicator::Impl::fault_of_message(const void* data, std:
   return wrong("the message" + *fault + ", with count " + std::to_string(count));
 }
 
-Result<Task> Communicator::Impl::pair_task(const void* input, void* output, std::uint64_t count, DataType type, std::uint32_t peer) const {
+Result<Task> Communicator::Impl::pair_task(const void* input, void* output, std::uint64_t count, DataType type, std::uint32_t peer,
+                                                   std::uint32_t tag) const {
   if (peer >= size()) return wrong("peer " + std::to_string(peer) + " is not below " + std::to_string(size()) + " ranks");
   if (peer == rank()) return wrong("rank " + std::to_string(peer) + " can't send to or receive from itself");
   const void* const data = input != nullptr ? input : output;
   if (auto fault = fault_of_message(data, count, type)) return *fault;
-  return Task{PlanKey{count, 0, Collective::send_recv, type, ReduceOp::sum}, Binding{input, output, 1}};
+  return Task{message_key(count, type, tag), Binding{input, output, 1}};
 }
 
 }  // namespace rondo

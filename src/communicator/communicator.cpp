@@ -246,26 +246,26 @@ Result<void> Communicator::scan(const void* input, void* output, std::uint64_t c
 Result<void> Communicator::barrier() { return impl_->run(Call{Collective::barrier}); }
 
 Result<void> Communicator::send(const void* data, std::uint64_t count, DataType type, std::uint32_t to) {
-  auto task = impl_->pair_task(data, nullptr, count, type, to);
+  auto task = impl_->pair_task(data, nullptr, count, type, to, 0);
   if (!task) return task.error();
   return impl_->run_pair(*task, rank(), to);
 }
 Result<void> Communicator::recv(void* data, std::uint64_t count, DataType type, std::uint32_t from) {
-  auto task = impl_->pair_task(nullptr, data, count, type, from);
+  auto task = impl_->pair_task(nullptr, data, count, type, from, 0);
   if (!task) return task.error();
   return impl_->run_pair(*task, from, rank());
 }
-Work Communicator::start_send(const void* data, std::uint64_t count, DataType type, std::uint32_t to) {
-  auto task = impl_->pair_task(data, nullptr, count, type, to);
+Work Communicator::start_send(const void* data, std::uint64_t count, DataType type, std::uint32_t to, std::uint32_t tag) {
+  auto task = impl_->pair_task(data, nullptr, count, type, to, tag);
   return task ? impl_->start_pair(*task, rank(), to) : impl_->failed_work(task.error());
 }
-Work Communicator::start_recv(void* data, std::uint64_t count, DataType type, std::uint32_t from) {
-  auto task = impl_->pair_task(nullptr, data, count, type, from);
+Work Communicator::start_recv(void* data, std::uint64_t count, DataType type, std::uint32_t from, std::uint32_t tag) {
+  auto task = impl_->pair_task(nullptr, data, count, type, from, tag);
   return task ? impl_->start_pair(*task, from, rank()) : impl_->failed_work(task.error());
 }
 
 Result<std::uint32_t> Communicator::recv_any(void* data, std::uint64_t count, DataType type) { return impl_->run_any(data, count, type); }
-Work Communicator::start_recv_any(void* data, std::uint64_t count, DataType type) { return impl_->start_any(data, count, type); }
+Work Communicator::start_recv_any(void* data, std::uint64_t count, DataType type, std::uint32_t tag) { return impl_->start_any(data, count, type, tag); }
 
 void Communicator::group_begin() { impl_->group_begin(); }
 Result<void> Communicator::group_end() { return impl_->group_end(); }

@@ -27,6 +27,7 @@ std::string describe(const CallIdentity& identity) {
     const bool from_root = identity.collective == Collective::broadcast || identity.collective == Collective::scatter;
     text += (from_root ? " from rank " : " to rank ") + std::to_string(identity.root);
   }
+  if (identity.collective == Collective::send_recv && identity.root != 0) text += " with tag " + std::to_string(identity.root);
   if (identity.wire) text += " by way of " + std::string(to_string(*identity.wire));
   if (identity.in_place) text += " in place";
   if (identity.symmetric) text += " in symmetric memory";

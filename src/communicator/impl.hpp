@@ -75,7 +75,7 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   std::optional<Error> wrong_wire(const Bucket& bucket) const;
   Result<SegmentTable> checked_table(const Bucket& bucket) const;
   Result<std::uint32_t> run_any(void* data, std::uint64_t count, DataType type);
-  Work start_any(void* data, std::uint64_t count, DataType type);
+  Work start_any(void* data, std::uint64_t count, DataType type, std::uint32_t tag);
   Work failed_work(Error error);
   Result<void> wait(const Work::State& work, std::int64_t deadline_ns);
   void on_end(const Work::State& work, std::function<void()> tell);
@@ -96,7 +96,7 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   /// check.cpp: a message to or from a peer as a task, or what is wrong with it.
   /// check.cpp: the blocks of an all_to_all_v in bytes, or what is wrong with them.
   Result<BlockTable> block_table(const void* input, const Blocks& sent, const void* output, const Blocks& received, DataType type) const;
-  Result<Task> pair_task(const void* input, void* output, std::uint64_t count, DataType type, std::uint32_t peer) const;
+  Result<Task> pair_task(const void* input, void* output, std::uint64_t count, DataType type, std::uint32_t peer, std::uint32_t tag) const;
   std::optional<Error> fault_of_message(const void* data, std::uint64_t count, DataType type) const;
 
  private:
@@ -145,7 +145,7 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
 
   // any_source.cpp; all but the first need the token
   std::optional<Error> wrong_any(const void* data, std::uint64_t count, DataType type) const;
-  std::shared_ptr<Work::State> enqueue_any(void* data, std::uint64_t count, DataType type);
+  std::shared_ptr<Work::State> enqueue_any(void* data, std::uint64_t count, DataType type, std::uint32_t tag);
   bool match_any();
   bool is_receiving() const;
   Channel* next_sender();

@@ -41,6 +41,9 @@ inline PlanKey key_of(const Call& call) {
   return key;
 }
 
+/// A message's key: its tag takes the place of the root, which it hasn't.
+inline PlanKey message_key(std::uint64_t count, DataType type, std::uint32_t tag) { return PlanKey{count, tag, Collective::send_recv, type, ReduceOp::sum}; }
+
 struct Operation;
 
 /// What coalescing adds to the operations that it puts into a queue (coalesce.cpp).

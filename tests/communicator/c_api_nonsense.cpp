@@ -68,6 +68,9 @@ const std::vector<Function> functions{
     {"start_send", "tpw", [](A a) { return rondo_start_send(a.c, in, 1, a.type, a.peer, a.work); }},
     {"start_recv", "tpw", [](A a) { return rondo_start_recv(a.c, out, 1, a.type, a.peer, a.work); }},
     {"start_recv_any", "tw", [](A a) { return rondo_start_recv_any(a.c, out, 1, a.type, a.work); }},
+    {"start_send_tagged", "tpw", [](A a) { return rondo_start_send_tagged(a.c, in, 1, a.type, a.peer, 7, a.work); }},
+    {"start_recv_tagged", "tpw", [](A a) { return rondo_start_recv_tagged(a.c, out, 1, a.type, a.peer, 7, a.work); }},
+    {"start_recv_any_tagged", "tw", [](A a) { return rondo_start_recv_any_tagged(a.c, out, 1, a.type, 7, a.work); }},
 };
 
 /// Every nonsense that `function` can be given, by a rank whose peer is rank 1 - `rank`.

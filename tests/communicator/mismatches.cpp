@@ -56,6 +56,35 @@ TEST_CASE("a sender and a receiver that disagree on the count both raise a misma
   }
 }
 
+TEST_CASE("a message and the receive that it meets have the same tag, or all raise a mismatch", "[threads]") {
+  struct Tags {
+    std::uint32_t sent, received;
+    bool from_any;
+    std::vector<std::string> words;
+  };
+  const std::string call = "called send_recv of 10 f32";
+  const std::vector<Tags> cases = {{3, 4, false, {"rank 0 " + call + " with tag 3", "rank 1 " + call + " with tag 4"}},
+                                   {3, 0, false, {"rank 0 " + call + " with tag 3", "rank 1 " + call}},
+                                   {3, 4, true, {"rank 0 " + call + " with tag 3", "rank 1 " + call + " with tag 4"}},
+                                   {4'000'000'000, 4'000'000'000, false, {}}};
+  for (const Tags& tags : cases) {
+    INFO("sent " << tags.sent << ", received " << tags.received << (tags.from_any ? " from any" : ""));
+    const auto body = [&](Communicator& communicator) -> std::string {
+      std::vector<float> values(10, 1);
+      const bool sends = communicator.rank() == 0;
+      Work work = sends           ? communicator.start_send(values.data(), 10, DataType::f32, 1, tags.sent)
+                  : tags.from_any ? communicator.start_recv_any(values.data(), 10, DataType::f32, tags.received)
+                                  : communicator.start_recv(values.data(), 10, DataType::f32, 0, tags.received);
+      Result<void> result = work.wait();
+      if (result) result = communicator.barrier();
+      if (tags.words.empty()) return result ? "" : to_string(result.error());
+      return expect_error(result, Errc::mismatch, tags.words);
+    };
+    CHECK(complaints(run_threads(2, body)) == "");
+    CHECK(complaints(run_processes(2, body)) == "");
+  }
+}
+
 TEST_CASE("started calls that disagree raise a mismatch from their works, and so do all calls after them", "[threads]") {
   const auto body = [](Communicator& communicator) -> std::string {
     std::vector<float> values(20'000, 1);
