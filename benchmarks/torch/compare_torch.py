@@ -1,6 +1,6 @@
 """Backends of torch.distributed side by side: Rondo, Gloo, and torch's own fake, which does nothing and so shows what torch itself costs.
 
-compare_torch.py [--ranks 2] [--ops all_reduce,...] [--sizes 4,1K,...] [--backends rondo,gloo,fake] [--rounds 11] [--out FILE.json]
+compare_torch.py [--ranks 2] [--ops all_reduce,...] [--sizes 4,1K,...] [--backends rondo,gloo,fake,deepspeed,operator] [--rounds 11] [--out FILE.json]
 
 Every round measures each backend in turn on the same tensors (f32, in place for all_reduce, as DistributedDataParallel has them): calls that are waited for, one
 after another. A time is the slowest rank's per call. Ratios are medians of those within a round, with a 95 % bootstrap interval. The operations that end in
@@ -22,10 +22,12 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "compare"))
 
 import machine  # noqa: E402
+import peers  # noqa: E402
 import ratios  # noqa: E402
 import steps  # noqa: E402
 
 BACKENDS = ("rondo", "gloo", "fake")
+DEFAULT_BACKENDS = ",".join(BACKENDS)
 UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 BLOCK_SECONDS = 0.03  # of one backend in one round, as far as three calls allow
 MOST_CALLS = 2000
@@ -45,7 +47,7 @@ def calls(dist, torch, size, total_bytes):
     whole, part, other, given = torch.zeros(count), torch.zeros(block), torch.zeros(block * size), torch.zeros(block * size)
     parts = list(other.chunk(size))
     return {
-        "all_reduce": lambda group: dist.all_reduce(whole, group=group),
+        "all_reduce": lambda group: group(whole) if callable(group) else dist.all_reduce(whole, group=group),
         "broadcast": lambda group: dist.broadcast(whole, 0, group=group),
         "reduce": lambda group: dist.reduce(whole, 0, group=group),
         "all_gather": lambda group: dist.all_gather_into_tensor(other, part, group=group),
@@ -66,7 +68,7 @@ def has_sizes(operation):
 def check(dist, torch, group, size, rank):
     """A right sum, once, before anything is measured."""
     tensor = torch.arange(1000.0) + rank
-    dist.all_reduce(tensor, group=group)
+    group(tensor) if callable(group) else dist.all_reduce(tensor, group=group)
     if not torch.equal(tensor, torch.arange(1000.0) * size + size * (size - 1) / 2):
         raise SystemExit("a wrong sum")
 
@@ -89,9 +91,10 @@ def rank_main(rank, given, port, results):
     torch.set_num_threads(1)
     os.sched_setaffinity(0, {sorted(os.sched_getaffinity(0))[rank % len(os.sched_getaffinity(0))]})
     dist.init_process_group("gloo", rank=rank, world_size=given.ranks)
-    groups = {backend: dist.new_group(list(range(given.ranks)), backend=backend) for backend in given.backends}
+    groups = {backend: peers.make(backend, dist, given.ranks, rank) if backend in peers.PEERS else dist.new_group(list(range(given.ranks)), backend=backend)
+              for backend in given.backends}
     for backend, group in groups.items():
-        if backend != "fake":
+        if backend not in ("fake", "operator"):
             check(dist, torch, group, given.ranks, rank)
     rows = []
     for operation in given.ops:
@@ -151,13 +154,16 @@ def main():
     flags.add_argument("--ranks", type=int, default=2)
     flags.add_argument("--ops", type=lambda text: text.split(","), default=["all_reduce"])
     flags.add_argument("--sizes", type=lambda text: [bytes_of(size) for size in text.split(",")], default="4,64,1K,4K,16K,256K,4M,64M")
-    flags.add_argument("--backends", type=lambda text: text.split(","), default=list(BACKENDS))
+    flags.add_argument("--backends", type=lambda text: text.split(","), default=DEFAULT_BACKENDS)
     flags.add_argument("--rounds", type=int, default=11)
     flags.add_argument("--out", type=pathlib.Path, help="also as JSON, with the machine and all rounds")
     given = flags.parse_args()
-    unknown = [name for name in given.backends if name not in BACKENDS]
+    unknown = [name for name in given.backends if name not in BACKENDS + peers.PEERS]
     if unknown:
-        flags.error(f"--backends: unknown '{unknown[0]}'; accepted: {', '.join(BACKENDS)}")
+        flags.error(f"--backends: unknown '{unknown[0]}'; accepted: {', '.join(BACKENDS + peers.PEERS)}")
+    alone = [name for name in given.backends if name in peers.PEERS]
+    if alone and given.ops != ["all_reduce"]:
+        flags.error(f"--backends: '{alone[0]}' has all_reduce alone, and --ops names others")
     if given.ranks < 2 or given.rounds < 5:
         flags.error("--ranks: at least 2; --rounds: at least 5")
 

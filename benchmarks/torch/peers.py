@@ -1,0 +1,37 @@
+"""What is compared that is no backend of torch.distributed, as calls on a tensor."""
+
+import os
+
+PEERS = ("deepspeed", "operator")
+
+
+def deepspeed(dist, ranks, rank):
+    """DeepSpeed's all_reduce in shared memory, an operator of its own (csrc/cpu/comm/shm.cpp), which its package compiles on first use."""
+    os.environ.update(DS_ACCELERATOR="cpu", LOCAL_SIZE=str(ranks))  # it serves ranks of one machine, and has to be told that they all are
+    try:
+        from deepspeed.ops.op_builder.cpu import ShareMemCommBuilder
+    except ImportError as missing:
+        raise SystemExit(f"--backends: deepspeed can't be imported ({missing}); to install it: tools/python ninja deepspeed") from None
+    import torch
+
+    if rank == 0:
+        ShareMemCommBuilder().load(verbose=False)
+    dist.barrier()  # the others find it compiled
+    library = ShareMemCommBuilder().load(verbose=False)
+    library.initialize(ranks, rank)
+    if library.vector_kernel_level() < 1:
+        raise SystemExit("--backends: deepspeed's all_reduce needs AVX2, which this machine hasn't")
+    return torch.ops.deepspeed.inference_all_reduce_
+
+
+def operator(*_):
+    """An operator of torch that has nothing to do, with the tensor: what any operator costs."""
+    import torch
+
+    empty = torch.empty(0)
+    return lambda tensor: torch.ops.aten.zero_(empty)
+
+
+def make(name, dist, ranks, rank):
+    """The call. Of all ranks at once. SystemExit says what is missing."""
+    return {"deepspeed": deepspeed, "operator": operator}[name](dist, ranks, rank)
