@@ -3,6 +3,7 @@
 without_reductions.py SCRIPT [ARGUMENT]...
 """
 
+import os
 import runpy
 import sys
 from pathlib import Path
@@ -32,6 +33,14 @@ def own_block(output, input, *_, **options):
 torch.nn.parallel.DistributedDataParallel = Unreduced
 for name in ("reduce_scatter_tensor", "reduce_scatter_single"):
     setattr(dist, name, own_block)
+if "DS_ACCELERATOR" in os.environ:
+    from deepspeed.comm.torch import TorchBackend
+
+    class Done:
+        def wait(self):
+            pass
+
+    TorchBackend.all_reduce = TorchBackend.reduce = lambda *_, **__: Done()
 sys.argv = sys.argv[1:]
 sys.path.insert(0, str(Path(sys.argv[0]).parent))
 runpy.run_path(sys.argv[0], run_name="__main__")

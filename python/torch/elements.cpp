@@ -66,7 +66,7 @@ rondo_op of_numbers(c10d::ReduceOp::RedOpType op, at::ScalarType type) {
 
 double factor_of(const c10d::ReduceOp& op) {
   if (op.op_ != c10d::ReduceOp::PREMUL_SUM || !op.supplement_) return 1;
-  const auto* factor = static_cast<const c10d::PreMulSumSupplement*>(op.supplement_.get());
+  const auto* factor = static_cast<const c10d::NCCLPreMulSumSupplement*>(op.supplement_.get());
   return factor->tensor_factor.defined() ? factor->tensor_factor.item<double>() : factor->double_factor;
 }
 

@@ -58,7 +58,7 @@ class Side {
         output_(other_ + bytes), own_(std::move(own)), piece_(bytes / pieces_of_block) {}
 
   const std::byte* input() const { return input_; }
-  /// Before run(): what the other side reads, and nobody writes meanwhile.
+  /// Before run(): what the other side writes, and this one reads.
   void read_input_of(const Side& peer) { peers_input_ = peer.input(); }
 
   void run() {
@@ -75,13 +75,15 @@ class Side {
       combined.push_back(time([&](std::uint64_t at) { add_floats(output_ + at, input_ + at, peers_ + block + at, piece_); }));
       meet();
       for (const std::size_t side : {0, 1}) {  // in turn: two processes don't share their page tables, as these threads do
+        if (side != self_) cpu_copy(input_, other_, pieces_of_block * piece_, false);
+        meet();
         if (side == self_) copy_by_kernel();
         meet();
       }
     }
   }
 
-  std::vector<double> publish, pull, alone, shared, combined, kernel, kernel_call;
+  std::vector<double> publish, pull, alone, shared, combined, kernel_fresh, kernel, kernel_call;
   bool kernel_copies = true;
 
  private:
@@ -92,14 +94,14 @@ class Side {
     return (clock_ns() - begin) / static_cast<double>(pieces_of_block * piece_);
   }
   void add(std::byte* to, std::uint64_t at, bool for_peers) const { add_floats(to, input_ + at, other_ + at, piece_, for_peers); }
-  /// Of a process's own memory it may always, where there is such a call. The second time this core's caches hold what is read.
+  /// Of a process's own memory it may always, where there is such a call. First the other core has just written what is read; then this core's caches hold it.
   void copy_by_kernel() {
-    const auto copy = [&](std::uint64_t bytes) {
-      kernel_copies &= copy_from_process(process_, output_, reinterpret_cast<std::uint64_t>(peers_input_), bytes) == 0;
+    const auto copy = [&](std::uint64_t at, std::uint64_t bytes) {
+      kernel_copies &= copy_from_process(process_, output_ + at, reinterpret_cast<std::uint64_t>(peers_input_ + at), bytes) == 0;
     };
-    copy(piece_);
-    kernel.push_back(time([&](std::uint64_t) { copy(piece_); }));
-    kernel_call.push_back(time([&](std::uint64_t) { copy(line_bytes); }) * static_cast<double>(piece_));
+    kernel_fresh.push_back(time([&](std::uint64_t at) { copy(at, piece_); }));
+    kernel.push_back(time([&](std::uint64_t at) { copy(at, piece_); }));
+    kernel_call.push_back(time([&](std::uint64_t at) { copy(at, line_bytes); }) * static_cast<double>(piece_));
   }
   /// As the executor copies out of slots.
   void copy_out(std::byte* to, const std::byte* slot) const {
@@ -173,9 +175,10 @@ Result<PairFigures> exchange(std::uint32_t a, std::uint32_t b, std::uint64_t byt
   if (auto done = run_on({a, b}, [&](std::size_t self) { sides[self].run(); }); !done) return done.error();
   const auto mean = [&](std::vector<double> Side::* what) { return (lower_quartile(sides[0].*what) + lower_quartile(sides[1].*what)) / 2; };
   PairFigures figures{0, mean(&Side::publish), mean(&Side::pull), std::max(0.0, mean(&Side::shared) - mean(&Side::alone)),
-                      std::max(0.0, mean(&Side::combined) - mean(&Side::pull)), 0, 0, 0};
+                      std::max(0.0, mean(&Side::combined) - mean(&Side::pull)), 0, 0, 0, 0};
   if (sides[0].kernel_copies && sides[1].kernel_copies) {
     figures.kernel_ns_per_byte = mean(&Side::kernel);
+    figures.kernel_fresh_ns_per_byte = mean(&Side::kernel_fresh);
     figures.kernel_call_ns = mean(&Side::kernel_call);
   }
   return figures;

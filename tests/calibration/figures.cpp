@@ -68,6 +68,9 @@ TEST_CASE("processors are told apart by what the topology says of them") {
   const std::string any_intel = core_figures(topology).source;
   topology.nodes.push_back({NodeKind::core, "core#0", 1, 0, 0, {0}, ""});
   topology.nodes.push_back({NodeKind::cache, "L2#0", 1, 0, 1u << 20, {0}, ""});
+  const std::string with_1_mib = core_figures(topology).source;
+  CHECK(with_1_mib.find("less than 1.25 MiB") != std::string::npos);
+  topology.nodes.back().bytes = 1280u << 10;
   CHECK(core_figures(topology).source.find("less than 2 MiB") != std::string::npos);
   topology.nodes.back().bytes = 2u << 20;
   CHECK(core_figures(topology).source == any_intel);
