@@ -184,8 +184,8 @@ class Communicator {
   Result<void> send(const void* data, std::uint64_t count, DataType type, std::uint32_t to);
   /// Receives the next message of rank `from`, which must be as long. Waits until it is there. Errors: as run().
   Result<void> recv(void* data, std::uint64_t count, DataType type, std::uint32_t from);
-  /// Starts a send(), as start() does. A tag must be the receive's too, else both ranks get mismatch: it doesn't choose among messages, which keep
-  /// their order. send(), recv() and recv_any() have the tag 0.
+  /// Starts a send(), as start() does. A tag must be the receive's too, else both ranks get mismatch, the sender perhaps in its next call: it doesn't
+  /// choose among messages, which keep their order. send(), recv() and recv_any() have the tag 0.
   Work start_send(const void* data, std::uint64_t count, DataType type, std::uint32_t to, std::uint32_t tag = 0);
   /// Starts a recv(), as start() does.
   Work start_recv(void* data, std::uint64_t count, DataType type, std::uint32_t from, std::uint32_t tag = 0);

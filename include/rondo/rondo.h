@@ -377,8 +377,8 @@ rondo_status rondo_start_send(rondo_communicator* communicator, const void* data
 rondo_status rondo_start_recv(rondo_communicator* communicator, void* data, uint64_t count, rondo_type type, uint32_t from, rondo_work** work);
 /** Starts a rondo_recv_any(), within a group too; rondo_work_source() says whose message it was. */
 rondo_status rondo_start_recv_any(rondo_communicator* communicator, void* data, uint64_t count, rondo_type type, rondo_work** work);
-/** Starts a rondo_send() whose receive must have the same tag, else both ranks get RONDO_MISMATCH. A tag doesn't choose among messages, which keep
- * their order; calls that name none have the tag 0. */
+/** Starts a rondo_send() whose receive must have the same tag, else both ranks get RONDO_MISMATCH, the sender perhaps in its next call. A tag doesn't
+ * choose among messages, which keep their order; calls that name none have the tag 0. */
 rondo_status rondo_start_send_tagged(rondo_communicator* communicator, const void* data, uint64_t count, rondo_type type, uint32_t to, uint32_t tag,
                                      rondo_work** work);
 /** Starts a rondo_recv() of a message with this tag. */

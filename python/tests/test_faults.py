@@ -68,7 +68,12 @@ def other_tag(rank, size):
             dist.recv(message, 0, tag=tag)
             assert message[0] == 0
     work = dist.isend(message, 1, tag=1) if rank == 0 else dist.irecv(message, 0, tag=2)
-    expect(dist.DistBackendError, ["mismatch", "rank 0 called send_recv of 3 f32 with tag 1", "rank 1 called send_recv of 3 f32 with tag 2"], work.wait)
+
+    def meet():
+        work.wait()
+        dist.barrier()  # small messages don't wait for their receivers
+
+    expect(dist.DistBackendError, ["mismatch", "rank 0 called send_recv of 3 f32 with tag 1", "rank 1 called send_recv of 3 f32 with tag 2"], meet)
 
 
 def test_a_message_that_is_received_with_another_tag_is_a_mismatch():
