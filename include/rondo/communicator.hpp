@@ -248,7 +248,7 @@ class Work {
   /// The same for at most `timeout`: deadline_exceeded leaves the call running.
   Result<void> wait_for(std::chrono::nanoseconds timeout);
   /// `tell` is called once, when the call has ended: at once where it has, else by the thread that sees it end, the progress thread or one
-  /// that waits for some call of the communicator. wait() may return before. There it may start calls and look at works, but neither wait for one nor throw.
+  /// that waits for some call of the communicator. wait() may return before. There it may start calls, look at works and wait for those; it must not throw.
   /// A second one for the same work takes the first one's place.
   void on_end(std::function<void()> tell);
 

@@ -397,7 +397,7 @@ rondo_status rondo_work_wait(rondo_work* work);
 rondo_status rondo_work_wait_for(rondo_work* work, double seconds);
 
 /** `tell(context)` is called once, when the work has ended: at once where it has, else by the thread that sees it end, the progress thread or one that waits
- * for some call of the communicator. rondo_work_wait() may return before. There it may start calls and look at works, but wait for none. A
+ * for some call of the communicator. rondo_work_wait() may return before. There it may start calls, look at works and wait for those. A
  * second one for the same work takes the first one's place. */
 rondo_status rondo_work_on_end(rondo_work* work, void (*tell)(void* context), void* context);
 

@@ -55,7 +55,7 @@ Communicator::Impl::Impl(CommunicatorParts parts)
 /// Work in flight is drained first; what doesn't end in time is aborted.
 Communicator::Impl::~Impl() {
   if (born_in_ != fork_generation()) {  // the parent's: its threads aren't here, and its state is not ours to change
-    if (progress_thread_.joinable()) progress_thread_.detach();
+    for (std::thread& thread : progress_threads_) thread.detach();
     return;
   }
   draining_.store(true, std::memory_order_relaxed);
@@ -68,13 +68,12 @@ Communicator::Impl::~Impl() {
   {
     const std::lock_guard lock(progress_mutex_);
     stopping_ = true;
-    progress_wake_.notify_one();
+    progress_wake_.notify_all();
   }
-  if (progress_thread_.get_id() == std::this_thread::get_id()) {  // it told of a call's end, and there the last handle went
-    *left_behind_ = true;
-    progress_thread_.detach();
-  }
-  if (progress_thread_.joinable()) progress_thread_.join();
+  leave_tellings();
+  for (std::thread& thread : progress_threads_)
+    if (thread.get_id() == std::this_thread::get_id()) thread.detach();  // it told of a call's end, and there the last handle went
+    else thread.join();
   if (!main_->queue.empty() && main_->queue.front()->begun) leave_buffers(*main_, *main_->queue.front());
   SharedWord& state = main_->context.status(rank()).state;
   // pairs with find_lost_peer(): comes after this rank's last words

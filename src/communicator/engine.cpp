@@ -157,7 +157,7 @@ Result<void> Communicator::Impl::finish_slowly(Channel& channel, Operation& oper
     fail(*error);  // late, since the record is printed
     leave_buffers(channel, operation);
   }
-  release_and_tell();
+  release_and_tell(Teller::caller);
   if (error) return broken_error();
   return {};
 }
@@ -181,7 +181,7 @@ std::optional<Error> Communicator::Impl::wait_for_peers(Channel& channel, Operat
       wait_a_turn(policy_, waited, sleep);
       continue;
     }
-    release_and_tell();
+    release_mid_call();
     wait_a_turn(policy_, std::max(waited, policy_.yield_after_ns), sleep);
     token_.acquire();
     pump_all();

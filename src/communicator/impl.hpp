@@ -166,12 +166,17 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   void end_members(Channel& channel, const Operation& ended);
   void put_first(Channel& channel, std::shared_ptr<Operation> operation);
 
-  // progress.cpp; all but the last three need the token
+  // progress.cpp; all but the last five need the token
   void end(Operation& operation, std::optional<Error> error);
-  void release_and_tell();
+  enum class Teller : std::uint8_t { caller, waiter, progress_thread };
+  struct Telling;
+  bool release_and_tell(Teller teller);
+  void release_mid_call();
   bool pump(Channel& channel);
   bool pump_all();
   class Waiter;
+  void step_down();
+  void leave_tellings() const;
   void wake_progress();
   void progress_loop();
   std::optional<Error> need_progress_thread();
@@ -244,9 +249,12 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   std::atomic<std::uint32_t> waiters_{0};  ///< threads in wait()
   std::mutex progress_mutex_;
   std::condition_variable progress_wake_;
-  std::atomic<bool> progress_rests_{true};  ///< the progress thread has to be woken
-  std::thread progress_thread_;
-  bool* left_behind_ = nullptr;  ///< the progress thread's own: set where this communicator ended while that thread told of a call's end
+  std::atomic<bool> progress_rests_{true};  ///< a progress thread has to be woken
+  std::atomic<bool> untold_{false};         ///< a progress thread is to tell what has ended
+  // Guarded by progress_mutex_. One thread turns the crank; there are more where telling of ends waits for calls that were started there.
+  std::vector<std::thread> progress_threads_;
+  std::thread::id turning_;           ///< the one that does; none: none
+  std::size_t threads_that_tell_ = 0;  ///< and have left the crank to another one
   bool stopping_ = false;
 };
 

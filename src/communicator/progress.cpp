@@ -23,13 +23,76 @@ void Communicator::Impl::end(Operation& operation, std::optional<Error> error) {
   operation.done.store(true, std::memory_order_release);
 }
 
-/// Gives the token back, and says which calls have ended: whoever hears it may start others. Nothing of this is there any more afterwards where the progress
-/// thread says it to one who ends the communicator.
-void Communicator::Impl::release_and_tell() {
-  if (ended_.empty()) return token_.release();
+/// A thread that tells of ends. What hears it may start calls and wait for them in ways that the library knows nothing of, as futures' callbacks do: from the
+/// first such call on somebody else turns the crank.
+struct Communicator::Impl::Telling {
+  Telling(Impl& impl, Teller who) : communicator(&impl), teller(who), outer(std::exchange(innermost, this)) {}
+  ~Telling() { innermost = outer; }
+  Telling(const Telling&) = delete;
+  Telling& operator=(const Telling&) = delete;
+
+  const Impl* communicator;
+  Teller teller;
+  bool stepped_down = false;
+  bool left_behind = false;  ///< the communicator has ended meanwhile
+  Telling* outer;
+  static thread_local Telling* innermost;
+};
+thread_local Communicator::Impl::Telling* Communicator::Impl::Telling::innermost = nullptr;
+
+/// Gives the token back, and says which calls have ended: whoever hears it may start others. False: the communicator is no more, because a progress
+/// thread said it to one who ended it.
+bool Communicator::Impl::release_and_tell(Teller teller) {
+  if (ended_.empty()) {
+    token_.release();
+    return true;
+  }
   const auto ended = std::exchange(ended_, {});
+  untold_.store(false, std::memory_order_relaxed);
   token_.release();
+  Telling telling(*this, teller);
   for (const auto& tell : ended) tell();
+  if (telling.left_behind) return false;
+  if (!telling.stepped_down) return true;
+  if (teller == Teller::waiter) waiters_.fetch_add(1, std::memory_order_relaxed);
+  if (teller == Teller::progress_thread) {
+    const std::lock_guard lock(progress_mutex_);
+    --threads_that_tell_;
+  }
+  return true;
+}
+
+/// The same in the middle of a caller's own call, which what hears it might wait behind: so a progress thread says it.
+void Communicator::Impl::release_mid_call() {
+  const auto has_thread = [this] {
+    const std::lock_guard lock(progress_mutex_);
+    return !progress_threads_.empty();
+  };
+  if (ended_.empty() || !has_thread()) {
+    release_and_tell(Teller::caller);
+    return;
+  }
+  untold_.store(true, std::memory_order_seq_cst);  // before wake_progress() looks whether that is needed
+  token_.release();
+  wake_progress();
+}
+
+/// Needs progress_mutex_. A thread that starts a call while it tells of ends leaves the crank to others.
+void Communicator::Impl::step_down() {
+  for (Telling* telling = Telling::innermost; telling != nullptr; telling = telling->outer) {
+    if (telling->communicator != this || std::exchange(telling->stepped_down, true)) continue;
+    if (telling->teller == Teller::waiter) waiters_.fetch_sub(1, std::memory_order_seq_cst);
+    if (telling->teller != Teller::progress_thread) continue;
+    ++threads_that_tell_;
+    turning_ = {};
+    progress_rests_.store(true, std::memory_order_seq_cst);
+  }
+}
+
+/// The communicator ends while this thread tells of its calls.
+void Communicator::Impl::leave_tellings() const {
+  for (Telling* telling = Telling::innermost; telling != nullptr; telling = telling->outer)
+    if (telling->communicator == this) telling->left_behind = true;
 }
 
 void Communicator::Impl::on_end(const Work::State& work, std::function<void()> tell) {
@@ -122,7 +185,7 @@ Result<void> Communicator::Impl::wait(const Work::State& work, std::int64_t dead
   for (std::uint64_t turn = 0; !all_done(); ++turn) {
     if (token_.try_acquire()) {
       if (pump_all()) slow_since = 0;  // others end, and this one's turn comes
-      release_and_tell();
+      release_and_tell(Teller::waiter);
       if (turn < policy_.spins) continue;
     }
     const std::int64_t now = now_ns();
@@ -139,28 +202,31 @@ void Communicator::Impl::progress_loop() {
   pthread_setname_np(pthread_self(), "rondo-progress");
   std::int64_t idle_since = now_ns();
   Sleep sleep(sleep_word_);
-  bool left_behind = false;
-  left_behind_ = &left_behind;
+  const std::thread::id own = std::this_thread::get_id();
   for (;;) {
     {
       std::unique_lock lock(progress_mutex_);
-      const auto needed = [this] { return stopping_ || (pending_.load(std::memory_order_seq_cst) != 0 && waiters_.load(std::memory_order_seq_cst) == 0); };
+      const auto has_work = [this] {
+        return untold_.load(std::memory_order_seq_cst) || (pending_.load(std::memory_order_seq_cst) != 0 && waiters_.load(std::memory_order_seq_cst) == 0);
+      };
+      const auto needed = [&] { return stopping_ || (turning_ == std::thread::id() && has_work()); };
+      if (turning_ == own) turning_ = {};
       // pairs with announce() and ~Waiter(): who adds an operation or waits no more sees the word, or is seen here
-      progress_rests_.store(true, std::memory_order_seq_cst);
+      if (turning_ == std::thread::id()) progress_rests_.store(true, std::memory_order_seq_cst);
       if (!needed()) {
         sleep.end();
         progress_wake_.wait(lock, needed);
       }
-      progress_rests_.store(false, std::memory_order_relaxed);
       if (stopping_) return;
+      turning_ = own;
+      progress_rests_.store(false, std::memory_order_relaxed);
     }
     bool moved = false, held = false;
     if (token_.try_acquire()) {
       moved = pump_all();
       held = held_back_ && pending_.load(std::memory_order_relaxed) == main_->queue.size();
       if (!ended_.empty()) sleep.end();  // its word may be gone afterwards
-      release_and_tell();
-      if (left_behind) return;
+      if (!release_and_tell(Teller::progress_thread)) return;
     }
     if (held && !moved) {  // nothing to look at until more come, which needs no haste
       nap(held_nap_ns);
@@ -177,13 +243,14 @@ void Communicator::Impl::progress_loop() {
   }
 }
 
-/// The thread that runs started calls is made for the first of them. A program without the right to one more thread learns it
+/// The thread that runs started calls is made for the first of them, and another one where all tell of ends. A program without the right to one more thread learns it
 /// here; nothing has begun then, and the communicator stays usable.
 std::optional<Error> Communicator::Impl::need_progress_thread() {
   const std::lock_guard lock(progress_mutex_);
-  if (progress_thread_.joinable()) return std::nullopt;
+  step_down();
+  if (progress_threads_.size() > threads_that_tell_) return std::nullopt;
   try {
-    progress_thread_ = std::thread([this] { progress_loop(); });
+    progress_threads_.emplace_back([this] { progress_loop(); });
   } catch (const std::system_error& refused) {
     return Error{Errc::out_of_resources, "a started call needs 1 more thread (limits: ulimit -u, the control group's pids.max)", refused.code().value(),
                  "rank " + std::to_string(rank())};

@@ -77,6 +77,50 @@ TEST_CASE("calls are started from where the end of others is told", "[threads]")
   SECTION("as processes") CHECK(complaints(run_processes(3, body)) == "");
 }
 
+TEST_CASE("what hears of an end may wait for calls that it starts, in ways that the library doesn't see", "[threads]") {
+  enum class Main { waits_elsewhere, waits_for_the_work, is_in_a_call };
+  const auto body = [](Main main) {
+    return [main](Communicator& communicator) -> std::string {
+      const std::uint32_t peer = 1 - communicator.rank();
+      for (int round = 0; round < 10; ++round) {
+        std::vector<std::vector<float>> values(3, std::vector<float>(500, 1));
+        std::vector<Work> works(3);
+        std::atomic<int> told{0};
+        std::atomic<bool> in_time{true};
+        works[0] = communicator.start(sum_of(values[0]));
+        works[0].on_end([&] {
+          works[1] = communicator.start(sum_of(values[1]));
+          works[1].on_end([&] {
+            works[2] = communicator.start(sum_of(values[2]));
+            works[2].on_end([&] { ++told; });
+            if (!reaches(told, 1)) in_time = false;
+            ++told;
+          });
+          if (!reaches(told, 2)) in_time = false;
+          ++told;
+        });
+        if (main == Main::waits_for_the_work)
+          if (auto done = works[0].wait(); !done) return to_string(done.error());
+        if (main == Main::is_in_a_call) {
+          float in = 0, out = 5;
+          if (communicator.rank() == 1) std::this_thread::sleep_for(2ms);
+          if (auto sent = communicator.send(&out, 1, DataType::f32, peer); !sent) return to_string(sent.error());
+          if (auto taken = communicator.recv(&in, 1, DataType::f32, peer); !taken) return to_string(taken.error());
+        }
+        if (!reaches(told, 3)) return "told of " + std::to_string(told) + " ends of 3";
+        if (!in_time) return "a call that was started there didn't end meanwhile";
+        if (values[2][499] != 2) return "a wrong sum";
+      }
+      return "";
+    };
+  };
+  for (const Main main : {Main::waits_elsewhere, Main::waits_for_the_work, Main::is_in_a_call}) {
+    INFO(static_cast<int>(main));
+    CHECK(complaints(run_threads(2, body(main))) == "");
+    CHECK(complaints(run_processes(2, body(main))) == "");
+  }
+}
+
 TEST_CASE("one who waits for a message tells of ends that the message needs", "[threads]") {
   const auto body = [](Communicator& communicator) -> std::string {
     const std::uint32_t peer = 1 - communicator.rank();
