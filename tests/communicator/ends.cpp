@@ -114,10 +114,12 @@ TEST_CASE("what hears of an end may wait for calls that it starts, in ways that 
       return "";
     };
   };
-  for (const Main main : {Main::waits_elsewhere, Main::waits_for_the_work, Main::is_in_a_call}) {
-    INFO(static_cast<int>(main));
-    CHECK(complaints(run_threads(2, body(main))) == "");
-    CHECK(complaints(run_processes(2, body(main))) == "");
+  const auto cases = {Main::waits_elsewhere, Main::waits_for_the_work, Main::is_in_a_call};
+  SECTION("as threads") {
+    for (const Main main : cases) CHECK(complaints(run_threads(2, body(main))) == "");
+  }
+  SECTION("as processes") {
+    for (const Main main : cases) CHECK(complaints(run_processes(2, body(main))) == "");
   }
 }
 
