@@ -246,12 +246,13 @@ assert len(said) == 1 and "rondo" in str(said[0].message), said
 def test_an_adapter_for_another_torch_is_asked_for_by_name():
     program = """
 import torch
+built = ".".join(torch.__version__.split(".")[:2])
 torch.__version__ = "2.99.1"
 import rondo.torch._backend as backend
 try:
     backend.load()
 except ImportError as wrong:
-    assert "torch 2.99" in str(wrong) and "pip install" in str(wrong) and "2.13" in str(wrong), wrong
+    assert "torch 2.99" in str(wrong) and "pip install" in str(wrong) and built in str(wrong), wrong
 else:
     raise SystemExit("no error")
 """

@@ -243,8 +243,8 @@ void Communicator::Impl::progress_loop() {
   }
 }
 
-/// The thread that runs started calls is made for the first of them, and another one where all tell of ends. A program without the right to one more thread learns it
-/// here; nothing has begun then, and the communicator stays usable.
+/// The thread that runs started calls is made for the first of them, and another one where all tell of ends. A program without the right to one more thread
+/// learns it here; nothing has begun then, and the communicator stays usable.
 std::optional<Error> Communicator::Impl::need_progress_thread() {
   const std::lock_guard lock(progress_mutex_);
   step_down();
