@@ -1,8 +1,8 @@
-"""RPC, distributed autograd and DistributedOptimizer beside a Rondo group: trainers share a layer that a parameter server holds, and average the rest.
+"""RPC, distributed autograd and DistributedOptimizer beside a Rondo group: trainers keep their last layers with a parameter server, and average the rest.
 
     torchrun --nproc-per-node 3 hybrid.py [--backend rondo|gloo] [--epochs 3] [--losses FILE]
 
-Rank 0 is the server: the last layer lies there, trainers call it by RPC, and its gradients come back by distributed autograd. The other ranks are the
+Rank 0 is the server: each trainer's last layer lies there, is called by RPC, and its gradients come back by distributed autograd. The other ranks are the
 trainers: what they hold themselves is one DistributedDataParallel model. RPC speaks by TensorPipe and a Gloo group of its own, whatever the backend.
 """
 
@@ -30,8 +30,12 @@ class RemoteLayer(nn.Module):
 
 
 def last_layer():
-    torch.manual_seed(0)
-    return nn.Linear(64, 10)
+    """The same for every trainer. The server makes several at once, in threads that share torch's random numbers, so these have a generator of their own."""
+    layer = nn.Linear(64, 10)
+    numbers = torch.Generator().manual_seed(0)
+    for parameter in layer.parameters():
+        nn.init.uniform_(parameter, -0.125, 0.125, generator=numbers)
+    return layer
 
 
 def parameters_of(remote):
