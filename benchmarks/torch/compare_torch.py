@@ -27,7 +27,6 @@ import ratios  # noqa: E402
 import steps  # noqa: E402
 
 BACKENDS = ("rondo", "gloo", "fake")
-DEFAULT_BACKENDS = ",".join(BACKENDS)
 UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 BLOCK_SECONDS = 0.03  # of one backend in one round, as far as three calls allow
 MOST_CALLS = 2000
@@ -40,6 +39,11 @@ def bytes_of(text):
     return int(number) * unit
 
 
+def all_reduce(dist, tensor, group):
+    """By a group, or by a peer that is a call of its own."""
+    return group(tensor) if callable(group) else dist.all_reduce(tensor, group=group)
+
+
 def calls(dist, torch, size, total_bytes):
     """{operation: a call of it, with a group}; `total_bytes` is its larger buffer."""
     count = max(1, total_bytes // 4)
@@ -47,7 +51,7 @@ def calls(dist, torch, size, total_bytes):
     whole, part, other, given = torch.zeros(count), torch.zeros(block), torch.zeros(block * size), torch.zeros(block * size)
     parts = list(other.chunk(size))
     return {
-        "all_reduce": lambda group: group(whole) if callable(group) else dist.all_reduce(whole, group=group),
+        "all_reduce": lambda group: all_reduce(dist, whole, group),
         "broadcast": lambda group: dist.broadcast(whole, 0, group=group),
         "reduce": lambda group: dist.reduce(whole, 0, group=group),
         "all_gather": lambda group: dist.all_gather_into_tensor(other, part, group=group),
@@ -68,7 +72,7 @@ def has_sizes(operation):
 def check(dist, torch, group, size, rank):
     """A right sum, once, before anything is measured."""
     tensor = torch.arange(1000.0) + rank
-    group(tensor) if callable(group) else dist.all_reduce(tensor, group=group)
+    all_reduce(dist, tensor, group)
     if not torch.equal(tensor, torch.arange(1000.0) * size + size * (size - 1) / 2):
         raise SystemExit("a wrong sum")
 
@@ -154,7 +158,7 @@ def main():
     flags.add_argument("--ranks", type=int, default=2)
     flags.add_argument("--ops", type=lambda text: text.split(","), default=["all_reduce"])
     flags.add_argument("--sizes", type=lambda text: [bytes_of(size) for size in text.split(",")], default="4,64,1K,4K,16K,256K,4M,64M")
-    flags.add_argument("--backends", type=lambda text: text.split(","), default=DEFAULT_BACKENDS)
+    flags.add_argument("--backends", type=lambda text: text.split(","), default=list(BACKENDS))
     flags.add_argument("--rounds", type=int, default=11)
     flags.add_argument("--out", type=pathlib.Path, help="also as JSON, with the machine and all rounds")
     given = flags.parse_args()

@@ -158,7 +158,7 @@ std::optional<Error> Communicator::Impl::fault_of_message(const void* data, std:
 }
 
 Result<Task> Communicator::Impl::pair_task(const void* input, void* output, std::uint64_t count, DataType type, std::uint32_t peer,
-                                                   std::uint32_t tag) const {
+                                             std::uint32_t tag) const {
   if (peer >= size()) return wrong("peer " + std::to_string(peer) + " is not below " + std::to_string(size()) + " ranks");
   if (peer == rank()) return wrong("rank " + std::to_string(peer) + " can't send to or receive from itself");
   const void* const data = input != nullptr ? input : output;

@@ -1,9 +1,8 @@
-"""DeepSpeed's ZeRO on Rondo, by name and taken over. Needs the package deepspeed: tools/test-torch deepspeed installs it and runs this."""
+"""DeepSpeed's ZeRO on Rondo, by name and taken over. tools/test-torch deepspeed installs DeepSpeed and runs this."""
 
 import pytest
 from launch import BFLOAT16, EXACT, EXAMPLES, WITHOUT_GLOO, WITHOUT_REDUCTIONS, run
 
-pytest.importorskip("deepspeed", reason="deepspeed isn't installed; tools/test-torch deepspeed installs it")
 PROGRAM = EXAMPLES / "zero_deepspeed.py"
 
 
