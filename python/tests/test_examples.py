@@ -75,5 +75,5 @@ def test_training_goes_on_from_its_checkpoint_after_a_rank_was_killed(size, tmp_
     assert said["killed losses"] == said["whole losses"]
     # who was left heard of it, by name, long before any time limit
     killed = float(re.search(r"killed at ([\d.]+)", said["killed"])[1])
-    heard = re.findall(r"rank \d heard at ([\d.]+): .*rank 1 \(process \d+", said["killed"])
+    heard = re.findall(r"rank \d heard at ([\d.]+): .*?rank 1 \(process \d+", said["killed"])
     assert len(heard) == size - 1 and all(float(when) - killed < 10 for when in heard), said["killed"]
