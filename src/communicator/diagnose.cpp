@@ -133,44 +133,4 @@ std::string Communicator::Impl::who(std::uint32_t peer) const {
   return "rank " + std::to_string(peer) + " (" + parts_.peers[peer] + ")";
 }
 
-/// Says to the ranks that this one was split from that it waits in this communicator, or no longer does. A hint: of several
-/// threads the last one counts.
-void Communicator::Impl::note_waiting(bool waits) const {
-  if (parts_.transport->segment_bytes() == 0) return;
-  auto& word = reinterpret_cast<StatusLine*>(parts_.family->transport().segment(parts_.family_ranks[rank()]))->waits_in;
-  if (waits) word.store(parts_.epoch + 1, std::memory_order_relaxed);
-  else if (word.load(std::memory_order_relaxed) == parts_.epoch + 1) word.store(0, std::memory_order_relaxed);
-}
-
-/// Where a peer waits that hasn't entered this communicator's call, if in another communicator.
-std::string Communicator::Impl::elsewhere(std::uint32_t peer) const {
-  const auto* status = reinterpret_cast<const StatusLine*>(parts_.family->transport().segment(parts_.family_ranks[peer]));
-  const std::uint64_t word = status->waits_in.load(std::memory_order_relaxed);
-  if (word == 0 || word == parts_.epoch + 1) return "";
-  return " (it waits in communicator " + std::to_string(word - 1) + " of this family, this one is " + std::to_string(parts_.epoch) +
-         ": do ranks call their communicators in different orders?)";
-}
-
-/// The rank this one waits for, and where that rank is.
-std::string Communicator::Impl::slowest(const Channel& channel, const Operation& operation) const {
-  if (parts_.status_links) return slowest_link(channel, operation);
-  const Context& context = channel.context;
-  std::string text;
-  for (std::uint32_t member = 0; member < context.size(); ++member) {
-    if (member == context.rank()) continue;
-    const SeenRecord record = read_record(context.record(member, operation.run.call() & 1));
-    if (record.sequence == operation.run.call()) continue;
-    text += (text.empty() ? "" : ", ") + who(channel, member) + elsewhere(context.member(member));
-  }
-  if (!text.empty()) return text + " has not entered it";
-  const ExecStep* step = operation.run.blocked_step();
-  if (step == nullptr) return "all ranks are in it";
-  const std::uint32_t lane = step->source_step >> 16;
-  const std::uint32_t index = step->source_step & 0xffff;
-  std::string waiting = "this rank is at lane " + std::to_string(lane) + ", step " + std::to_string(index) + " of its plan, piece " +
-                        std::to_string(operation.run.blocked_piece());
-  if (step->op == ExecOp::wait || step->op == ExecOp::fetch) waiting += ", waiting for " + who(channel, step->rank);
-  return waiting;
-}
-
 }  // namespace rondo

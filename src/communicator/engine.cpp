@@ -12,6 +12,7 @@ namespace {
 constexpr std::size_t most_prepared = 1024;
 constexpr std::uint32_t turns_without_look = 16;
 constexpr std::int64_t slow_warning_ns = 5'000'000'000;
+constexpr std::int64_t stopped_ns = 1'000'000'000;  // a rank that hasn't looked around for so long was stopped, or had no processor
 
 // The calls a thread has collected since group_begin. A group belongs to a thread, hence thread-local; it holds one communicator's calls.
 struct Group {
@@ -258,7 +259,7 @@ void Communicator::Impl::record_end(Operation& operation, FlightRecorder::State 
   entry.state = state;
   if (operation.started_ns == 0) return;
   entry.slow_ns = now_ns() - operation.started_ns;
-  note_waiting(false);
+  note_end_of_waiting();
 }
 
 /// What a slow wait does besides waiting: at a bounded rate it looks for reasons why it may never end.
@@ -268,18 +269,20 @@ std::optional<Error> Communicator::Impl::look_around(Channel& channel, Operation
   if (operation.started_ns == 0) {
     operation.started_ns = now;
     operation.next_check_ns = now + check_interval_ns;  // a queued call comes here with its first wait, which is rarely a long one
+    operation.absent_ns = 0;
     if (operation.timeout_ns == 0) operation.timeout_ns = timeout_ns_.load(std::memory_order_relaxed);
   }
   if (now < operation.next_check_ns) return std::nullopt;
+  if (now - operation.next_check_ns > stopped_ns) operation.absent_ns += now - operation.next_check_ns;
   operation.next_check_ns = now + check_interval_ns;
-  note_waiting(true);
+  note_waiting(channel, operation);
   if (auto error = diagnose(channel, operation)) return error;
   const std::int64_t waited = now - operation.started_ns;
   if (waited > operation.timeout_ns)
     return Error{Errc::deadline_exceeded, describe(operation.prepared->identity) + " (#" + std::to_string(operation.run.call()) + ") did not end within " +
                                               std::to_string(operation.timeout_ns / 1'000'000) + " ms: " + slowest(channel, operation), 0,
                  "rank " + std::to_string(rank())};
-  if (waited > slow_warning_ns && !operation.warned) {
+  if (waited - operation.absent_ns > slow_warning_ns && !operation.warned) {
     operation.warned = true;
     log_warn("rank " + std::to_string(rank()) + ": " + describe(operation.prepared->identity) + " (#" + std::to_string(operation.run.call()) +
              ") has waited for 5 s: " + slowest(channel, operation));

@@ -206,8 +206,14 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   Error blame(std::uint32_t peer, MemberState state, const std::string& call);
   std::string who(std::uint32_t peer) const;
   std::string who(const Channel& channel, std::uint32_t member) const { return who(channel.context.member(member)); }
+
+  // waits.cpp
   std::string slowest(const Channel& channel, const Operation& operation) const;
-  void note_waiting(bool waits) const;
+  void note_waiting(const Channel& channel, const Operation& operation) const;
+  void note_end_of_waiting() const;
+  StatusLine& family_status(std::uint32_t rank) const;
+  std::string condition(std::uint32_t peer) const;
+  std::string waited_for(const Context& context, std::uint32_t member, std::uint64_t call) const;
   std::string elsewhere(std::uint32_t peer) const;
 
   // diagnose_links.cpp

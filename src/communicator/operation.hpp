@@ -67,6 +67,7 @@ struct Operation {
   bool warned = false;             ///< that it is slow
   std::int64_t started_ns = 0;     ///< 0 until its first wait outlasted the spins
   std::int64_t next_check_ns = 0;
+  std::int64_t absent_ns = 0;      ///< of its wait: this rank itself didn't run
   std::int64_t timeout_ns = 0;     ///< 0: its first look around takes the communicator's
   std::uint32_t record_index = 0;  ///< of the flight recorder
   std::optional<Error> error;

@@ -61,6 +61,8 @@ class BasicRun {
   /// Whether that is a message link with this rank.
   bool waits_for(std::uint32_t rank) const;
   std::uint64_t blocked_piece() const { return blocked_piece_; }
+  /// Where that is a wait for a signal: how many of that lane there have to be in this call.
+  std::uint64_t awaited_signals() const { return (blocked_piece_ - blocked_->lag) * blocked_->stride + blocked_->position; }
   bool entered() const { return entered_; }
   /// A rank whose digest differs, after advance() said mismatch.
   std::uint32_t disagreeing_rank() const { return disagreeing_; }

@@ -109,6 +109,7 @@ Progress BasicRun<digests>::advance_straight(std::uint32_t spins) {
     const Progress progress = step_as<traced>(steps[step_], 0, 0, 0, spins);
     if (progress != Progress::done) [[unlikely]] {
       blocked_ = &steps[step_];
+      blocked_piece_ = 0;
       return progress;
     }
   }

@@ -1,6 +1,5 @@
 // What a communicator tells of itself: its last operations, its plans, its machine; and what started calls cost while nothing runs.
 #include <sched.h>
-#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -29,21 +28,6 @@ std::vector<std::string> lines_of(const std::string& text) {
 std::string expect_line(const std::string& line, const std::string& begin, const std::string& end) {
   const bool right = line.rfind(begin, 0) == 0 && line.size() >= end.size() && line.compare(line.size() - end.size(), end.size(), end) == 0;
   return right ? "" : "expected '" + begin + " … " + end + "', got '" + line + "'";
-}
-
-/// What this process writes to its standard error while `body` runs.
-template <class Body>
-std::string said_during(const Body& body) {
-  const int memory = memfd_create("said", MFD_CLOEXEC), before = dup(STDERR_FILENO);
-  dup2(memory, STDERR_FILENO);
-  body();
-  dup2(before, STDERR_FILENO);
-  close(before);
-  std::string said(static_cast<std::size_t>(lseek(memory, 0, SEEK_END)), '\0');
-  const ssize_t got = pread(memory, said.data(), said.size(), 0);
-  close(memory);
-  said.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
-  return said;
 }
 
 std::int64_t process_cpu_ns() {

@@ -1,5 +1,8 @@
 #include "support/faults.hpp"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 using namespace rondo;
 using Clock = std::chrono::steady_clock;
 
@@ -67,4 +70,17 @@ std::string mismatch(Communicator& communicator, const Disagreement& calls, doub
   if (result) result = communicator.barrier();
   if (const double took = seconds_since(begin); took > bound_seconds) return "took " + std::to_string(took) + " s";
   return expect_error(result, Errc::mismatch, calls.words);
+}
+
+std::string said_during(const std::function<void()>& body) {
+  const int memory = memfd_create("said", MFD_CLOEXEC), before = dup(STDERR_FILENO);
+  dup2(memory, STDERR_FILENO);
+  body();
+  dup2(before, STDERR_FILENO);
+  close(before);
+  std::string said(static_cast<std::size_t>(lseek(memory, 0, SEEK_END)), '\0');
+  const ssize_t got = pread(memory, said.data(), said.size(), 0);
+  close(memory);
+  said.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  return said;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -27,3 +28,6 @@ std::string pair_mismatch(rondo::Communicator& communicator, double bound_second
 /// Rank 0 makes the first call, all others the second; "" when this rank gets a mismatch that says both within `bound_seconds`,
 /// in this call or its next ones.
 std::string mismatch(rondo::Communicator& communicator, const Disagreement& calls, double bound_seconds);
+
+/// What this process writes to its standard error while `body` runs.
+std::string said_during(const std::function<void()>& body);

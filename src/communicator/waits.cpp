@@ -1,0 +1,119 @@
+// Who holds a call up. A rank whose wait is long says for whom, so that the others can follow the waits to the rank that waits for nobody.
+#include <algorithm>
+
+#include "base/process_state.hpp"
+#include "communicator/impl.hpp"
+
+namespace rondo {
+namespace {
+
+/// A member's wait for a signal of another, as it says it.
+struct LongWait {
+  std::uint32_t member = 0;  ///< whom it waits for
+  std::uint32_t lane = 0;    ///< of that member
+  std::uint64_t signals = 0; ///< so many of them, in this call
+};
+
+constexpr unsigned wait_call_shift = 32, wait_lane_shift = 16, wait_signals_shift = 32;
+
+/// What holds a member up in this call: nothing if it hasn't said so, or if what it waited for has come since. Its numbers are not to be trusted.
+std::optional<LongWait> long_wait(const Context& context, std::uint32_t member, std::uint64_t call) {
+  const StatusLine& status = context.status(member);
+  const std::uint64_t waits_for = status.waits_for.load(std::memory_order_relaxed);
+  const std::uint64_t waits_at = status.waits_at.load(std::memory_order_relaxed);
+  const LongWait wait{static_cast<std::uint32_t>(waits_for & 0xffff) - 1, static_cast<std::uint32_t>(waits_for >> wait_lane_shift & 0xffff),
+                      waits_at >> wait_signals_shift};
+  const bool in_this_call = waits_for >> wait_call_shift == (call & 0xffffffff);
+  if (!in_this_call || wait.member >= context.size() || wait.lane >= context.layout().lanes) return std::nullopt;
+  const std::uint64_t target = (call << progress_call_shift) + wait.signals;
+  const std::uint64_t progress = context.lane(wait.member, wait.lane).progress.load(std::memory_order_relaxed);
+  return static_cast<std::int64_t>(progress - target) >= 0 ? std::nullopt : std::optional(wait);
+}
+
+bool has_entered(const Context& context, std::uint32_t member, std::uint64_t call) {
+  return context.record(member, call & 1).sequence.load(std::memory_order_acquire) == call;  // pairs with Run::enter()
+}
+
+/// How far a member is in this call, by what it has told the others.
+std::string signals_of(const Context& context, std::uint32_t member, std::uint64_t call) {
+  const std::uint64_t progress = context.lane(member, 0).progress.load(std::memory_order_relaxed);
+  const bool this_call = ((progress ^ call << progress_call_shift) >> progress_call_shift) == 0;
+  return std::to_string(this_call ? progress % max_signals : 0);
+}
+
+}  // namespace
+
+/// Says that this rank's call waits long, and for whom: to the other members, and to the ranks that it was split from. A hint: of several threads
+/// the last one counts.
+void Communicator::Impl::note_waiting(const Channel& channel, const Operation& operation) const {
+  if (parts_.transport->segment_bytes() == 0) return;
+  family_status(rank()).waits_in.store(parts_.epoch + 1, std::memory_order_relaxed);
+  const ExecStep* step = operation.run.blocked_step();
+  StatusLine& status = channel.context.status(channel.context.rank());
+  if (step == nullptr || step->op != ExecOp::wait) return status.waits_for.store(0, std::memory_order_relaxed);
+  status.waits_at.store(operation.run.awaited_signals() << wait_signals_shift | step->source_step, std::memory_order_relaxed);
+  status.waits_for.store(operation.run.call() << wait_call_shift | std::uint64_t{step->lane} << wait_lane_shift | (step->rank + 1),
+                         std::memory_order_relaxed);
+}
+
+void Communicator::Impl::note_end_of_waiting() const {
+  if (parts_.transport->segment_bytes() == 0) return;
+  auto& word = family_status(rank()).waits_in;
+  if (word.load(std::memory_order_relaxed) == parts_.epoch + 1) word.store(0, std::memory_order_relaxed);
+}
+
+/// A rank's status line in the communicator from which all of its family were split.
+StatusLine& Communicator::Impl::family_status(std::uint32_t rank) const {
+  return *reinterpret_cast<StatusLine*>(parts_.family->transport().segment(parts_.family_ranks[rank]));
+}
+
+/// Where a peer waits that hasn't entered this communicator's call, if in another communicator.
+std::string Communicator::Impl::elsewhere(std::uint32_t peer) const {
+  const std::uint64_t word = family_status(peer).waits_in.load(std::memory_order_relaxed);
+  if (word == 0 || word == parts_.epoch + 1) return "";
+  return " (it waits in communicator " + std::to_string(word - 1) + " of this family, this one is " + std::to_string(parts_.epoch) +
+         ": do ranks call their communicators in different orders?)";
+}
+
+/// The kernel's word on a peer's process, where that explains something.
+std::string Communicator::Impl::condition(std::uint32_t peer) const {
+  if (parts_.processes.empty()) return "";
+  const std::string_view hindrance = hindrance_of(parts_.processes[peer]);
+  return hindrance.empty() ? "" : " (" + std::string(hindrance) + ")";
+}
+
+/// The rank this one waits for, and where that rank is.
+std::string Communicator::Impl::slowest(const Channel& channel, const Operation& operation) const {
+  if (parts_.status_links) return slowest_link(channel, operation);
+  const Context& context = channel.context;
+  std::string text;
+  for (std::uint32_t member = 0; member < context.size(); ++member) {
+    if (member == context.rank() || has_entered(context, member, operation.run.call())) continue;
+    const std::uint32_t peer = context.member(member);
+    text += (text.empty() ? "" : ", ") + who(peer) + condition(peer) + elsewhere(peer);
+  }
+  if (!text.empty()) return text + " has not entered it";
+  const ExecStep* step = operation.run.blocked_step();
+  if (step == nullptr) return "all ranks are in it";
+  const std::uint32_t lane = step->source_step >> 16;
+  const std::uint32_t index = step->source_step & 0xffff;
+  const std::string place = "this rank is at lane " + std::to_string(lane) + ", step " + std::to_string(index) + " of its plan, piece " +
+                            std::to_string(operation.run.blocked_piece());
+  if (step->op != ExecOp::wait && step->op != ExecOp::fetch) return place;
+  return place + ", waiting for " + waited_for(context, step->rank, operation.run.call());
+}
+
+/// A member, and if it waits itself the one at the end of those that wait for one another.
+std::string Communicator::Impl::waited_for(const Context& context, std::uint32_t member, std::uint64_t call) const {
+  std::vector<std::uint32_t> line{member};
+  for (auto wait = long_wait(context, member, call); wait; wait = long_wait(context, line.back(), call)) {
+    if (std::find(line.begin(), line.end(), wait->member) != line.end() || wait->member == context.rank()) break;
+    line.push_back(wait->member);
+  }
+  std::string text;
+  for (std::size_t i = 0; i + 1 < line.size(); ++i) text += "rank " + std::to_string(context.member(line[i])) + ", which waits for ";
+  const std::uint32_t last = context.member(line.back());
+  return text + who(last) + condition(last) + ", which is behind its signal " + signals_of(context, line.back(), call) + " of lane 0";
+}
+
+}  // namespace rondo
