@@ -49,6 +49,7 @@ def main():
     model = DistributedDataParallel(make_model())
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
     losses = load(checkpoint, model, optimizer)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # torchrun sends it as soon as it misses a rank: each is to say first what it heard itself
     try:
         for epoch in range(len(losses), given.epochs):
             doomed = first_run and rank == 1 and epoch == given.die_in

@@ -10,6 +10,11 @@ import torch.distributed as dist
 import torch.multiprocessing as multiprocessing
 
 
+# Ranks are forked from a process that has nothing but these modules: torch is imported once, and not by every rank for some seconds.
+RANKS = multiprocessing.get_context("forkserver")
+RANKS.set_forkserver_preload(["torch", "torch.distributed", "torch.nn.parallel", "numpy"])
+
+
 def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -32,9 +37,8 @@ def _rank_main(rank, size, port, backend, body, arguments, folder):
 def run(size, body, *arguments, backend="rondo", seconds=120):
     """body(rank, size, *arguments) on `size` ranks. Raises with every rank's traceback where one failed, or outlasted `seconds`."""
     with tempfile.TemporaryDirectory() as folder:
-        context = multiprocessing.get_context("spawn")
         port = free_port()
-        ranks = [context.Process(target=_rank_main, args=(rank, size, port, backend, body, arguments, folder)) for rank in range(size)]
+        ranks = [RANKS.Process(target=_rank_main, args=(rank, size, port, backend, body, arguments, folder)) for rank in range(size)]
         for process in ranks:
             process.start()
         for process in ranks:

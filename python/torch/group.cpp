@@ -164,11 +164,13 @@ void Group::set_timeout(std::chrono::milliseconds timeout) {
 }
 
 void Group::abort() {
+  aborted_ = true;
   const std::lock_guard lock(joined_->mutex);
   if (joined_->communicator != nullptr) (void)rondo_abort(joined_->communicator);
 }
 
 void Group::close() {
+  if (!aborted_) (void)ready_.wait_for(longest_drain);  // the others can't join a group that this rank has left
   if (communicator_.load(std::memory_order_acquire) != nullptr && !in_flight_->drain(longest_drain)) {
     abort();
     (void)in_flight_->drain(longest_drain);

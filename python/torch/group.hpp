@@ -56,7 +56,7 @@ class Group {
   std::chrono::milliseconds timeout() const { return timeout_; }
   /// Ends all waits, on every rank.
   void abort();
-  /// Leaves the group once what was started has ended, which this waits for; what takes longer than 10 s is aborted.
+  /// Leaves the group once all ranks have joined it and what was started has ended, which this waits for; what takes longer than 10 s is aborted.
   void close();
   std::shared_ptr<InFlight> in_flight() const { return in_flight_; }
 
@@ -65,6 +65,7 @@ class Group {
   std::shared_ptr<Joined> joined_;  // shared with the thread that joins, which may outlive this
   std::shared_future<void> ready_;
   std::atomic<rondo_communicator*> communicator_{nullptr};  ///< once ready
+  std::atomic<bool> aborted_{false};
   const std::shared_ptr<InFlight> in_flight_ = std::make_shared<InFlight>();  // shared with operations, which may outlive this
   std::chrono::milliseconds timeout_;
   std::string world_;  ///< of the default group: what its ranks agreed on
