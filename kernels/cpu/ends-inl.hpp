@@ -318,6 +318,7 @@ class HintedDestinations : private AnyDestinations<Element> {
 
   template <std::size_t U, class Pack>
   HWY_INLINE void stream(const Block<Pack, U>& block, std::size_t index, std::size_t stride) const {
+    if (HWY_LIKELY((streamed_ | claimed_) == 0)) return this->template store<U>(block, index, stride);
     const bool ahead = index + U * stride + asked_ahead_bytes / sizeof(Element) <= count_;
     for (std::uint32_t d = 0; d < this->destinations(); ++d) {
       const std::uint64_t bit = d < 64 ? std::uint64_t{1} << d : 0;

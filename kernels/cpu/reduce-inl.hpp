@@ -55,22 +55,18 @@ HWY_INLINE void reduce_many(const Sources& sources, const Destinations& destinat
 
 /// Two sources, and one or two destinations, are what most plans ask for: they have loops of their own.
 template <class Type, class Operation>
-HWY_NOINLINE void reduce_many_plain(const KernelCall& call) {
+HWY_NOINLINE void reduce_two(const KernelCall& call) {
   using Element = typename Type::Element;
-  if (call.source_count == 2 && call.destination_count <= 2) {
-    const FixedSources<Element, Operation, 2> two(call);
-    if (call.destination_count == 1)
-      reduce_many<Type>(two, FixedDestinations<Element, 1>(call), call.count);
-    else
-      reduce_many<Type>(two, FixedDestinations<Element, 2>(call), call.count);
-  } else {
-    reduce_many<Type>(AnySources<Element, Operation>(call), AnyDestinations<Element>(call), call.count);
-  }
+  const FixedSources<Element, Operation, 2> two(call);
+  if (call.destination_count == 1)
+    reduce_many<Type>(two, FixedDestinations<Element, 1>(call), call.count);
+  else
+    reduce_many<Type>(two, FixedDestinations<Element, 2>(call), call.count);
 }
 
-/// Calls that scale or divide, that store past the caches, or that claim lines.
+/// All other long calls, and all that scale or divide. One loop does with and without hints of how to store: each costs compilers minutes.
 template <class Type, class Operation>
-HWY_NOINLINE void reduce_special(const KernelCall& call) {
+HWY_NOINLINE void reduce_any(const KernelCall& call) {
   using Element = typename Type::Element;
   constexpr std::size_t L = Type::full_lanes;
   const HintedDestinations<Element, L> hinted(call, call.count * sizeof(Element) >= least_streamed_bytes);
@@ -92,10 +88,11 @@ template <class Type, class Operation>
 void reduce(const KernelCall& call) {
   using Element = typename Type::Element;
   constexpr std::size_t L = Type::full_lanes;
-  const bool few = call.count <= 2 * L;
-  if (HWY_UNLIKELY((call.scaled_sources | call.divisor) != 0 || ((call.streamed | call.claimed) != 0 && !few)))
-    return reduce_special<Type, Operation>(call);
-  if (!few) return reduce_many_plain<Type, Operation>(call);
+  const bool scales = (call.scaled_sources | call.divisor) != 0;
+  if (HWY_UNLIKELY(call.count > 2 * L || scales)) {
+    const bool two = call.source_count == 2 && call.destination_count <= 2;
+    return two && !scales && (call.streamed | call.claimed) == 0 ? reduce_two<Type, Operation>(call) : reduce_any<Type, Operation>(call);
+  }
   if (call.source_count == 2 && call.destination_count == 1)
     reduce_few<Type, L>(FixedSources<Element, Operation, 2>(call), FixedDestinations<Element, 1>(call), call.count);
   else
