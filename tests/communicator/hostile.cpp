@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "support/catch.hpp"
+#include "support/faults.hpp"
 #include "support/ranks.hpp"
 #include "support/sanitized.hpp"
 
@@ -95,7 +96,7 @@ class Calls {
       case 1: return communicator_.broadcast(input_.data(), output_.data(), count, DataType::f32, root);
       case 2: return communicator_.all_gather(input_.data(), output_.data(), count, DataType::f32);
       case 3: return blocks();
-      case 4: return around_the_ring(count);
+      case 4: return around_the_ring(communicator_, input_.data(), output_.data(), count);
       case 5: return communicator_.reduce_scatter(input_.data(), output_.data(), count, DataType::f32);
       case 6: return communicator_.start(Call{Collective::all_reduce, input_.data(), output_.data(), count, DataType::f32, ReduceOp::max}).wait();
       case 7: return from_anybody(count);
@@ -110,14 +111,6 @@ class Calls {
   Result<void> blocks() {
     const std::vector<std::uint64_t> counts(communicator_.size(), 1 + random_() % 100'000);
     return communicator_.all_to_all_v(input_.data(), Blocks{counts}, output_.data(), Blocks{counts}, DataType::f32);
-  }
-
-  Result<void> around_the_ring(std::uint64_t count) {
-    const std::uint32_t ranks = communicator_.size();
-    communicator_.group_begin();
-    (void)communicator_.send(input_.data(), count, DataType::f32, (communicator_.rank() + 1) % ranks);
-    (void)communicator_.recv(output_.data(), count, DataType::f32, (communicator_.rank() + ranks - 1) % ranks);
-    return communicator_.group_end();
   }
 
   /// Each has a message from its neighbour, without asking for whose it is.

@@ -30,7 +30,7 @@ class Load {
     switch (random_() % 6) {
       case 0: return communicator_.barrier();
       case 1: return communicator_.broadcast(input_.data(), output_.data(), count, DataType::f32, static_cast<std::uint32_t>(random_() % communicator_.size()));
-      case 2: return around_the_ring(count);
+      case 2: return around_the_ring(communicator_, input_.data(), output_.data(), count);
       case 3: return started(count);
       default: return checked(communicator_.all_reduce(input_.data(), output_.data(), count, DataType::f32), count);
     }
@@ -43,14 +43,6 @@ class Load {
     const auto sum = static_cast<float>(communicator_.size());
     if (result && (output_[0] != sum || output_[count / 2] != sum || output_[count - 1] != sum)) return Error{Errc::io, "a wrong sum was returned as right"};
     return result;
-  }
-
-  Result<void> around_the_ring(std::uint64_t count) {
-    const std::uint32_t ranks = communicator_.size();
-    communicator_.group_begin();
-    (void)communicator_.send(input_.data(), count, DataType::f32, (communicator_.rank() + 1) % ranks);
-    (void)communicator_.recv(output_.data(), count, DataType::f32, (communicator_.rank() + ranks - 1) % ranks);
-    return communicator_.group_end();
   }
 
   Result<void> started(std::uint64_t count) {

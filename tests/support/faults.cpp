@@ -84,3 +84,11 @@ std::string said_during(const std::function<void()>& body) {
   said.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
   return said;
 }
+
+Result<void> around_the_ring(Communicator& communicator, const float* input, float* output, std::uint64_t count) {
+  const std::uint32_t ranks = communicator.size();
+  communicator.group_begin();
+  (void)communicator.send(input, count, DataType::f32, (communicator.rank() + 1) % ranks);
+  (void)communicator.recv(output, count, DataType::f32, (communicator.rank() + ranks - 1) % ranks);
+  return communicator.group_end();
+}

@@ -31,3 +31,6 @@ std::string mismatch(rondo::Communicator& communicator, const Disagreement& call
 
 /// What this process writes to its standard error while `body` runs.
 std::string said_during(const std::function<void()>& body);
+
+/// A call in which each rank sends `count` floats to the next one and receives as many from the one before.
+rondo::Result<void> around_the_ring(rondo::Communicator& communicator, const float* input, float* output, std::uint64_t count);
