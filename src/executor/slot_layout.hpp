@@ -33,7 +33,7 @@ struct alignas(cache_line) StatusLine {
   SharedWord reads;     ///< the call in which this member may be reading peers' buffers, where these are a process's own; 0: none
   SharedWord waits_in;  ///< of the first communicator alone: number + 1 of the one in which a call of this rank is slow; 0: none
   SharedWord waits_for; ///< of a call that has waited long: call << 32 | lane of a member << 16 | that member + 1; 0: none
-  SharedWord waits_at;  ///< likewise: how many signals of that lane it waits for << 32 | own lane << 16 | step of the plan
+  SharedWord waits_at;  ///< likewise: how many signals of that lane it waits for
 };
 
 /// Which members this one has areas for messages to: a bit for each, set once. Of a communicator's collectives' context alone.

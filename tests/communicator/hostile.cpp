@@ -66,10 +66,10 @@ class Scribbler {
   std::uint64_t any_value() {
     switch (random_() % 6) {
       case 0: return random_() % 4;
-      case 5: return (random_() % 16) << 32 | (random_() & 0xffffffff);
       case 1: return ~std::uint64_t{0} - random_() % 16;
       case 2: return (random_() % 64) << 24 | random_() % 64;
       case 3: return (random_() % 64) << 32 | (random_() & 0xffffffff);
+      case 5: return (random_() % 16) << 32 | (random_() & 0xffffffff);
       default: return random_();
     }
   }
