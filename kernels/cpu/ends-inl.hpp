@@ -260,19 +260,12 @@ class AnyDestinations {
   explicit HWY_INLINE AnyDestinations(const KernelCall& call)
       : destinations_(call.destinations), count_(call.destination_count) {}
 
-  static constexpr std::size_t lead() { return 0; }
-
   template <std::size_t U, class Pack>
   HWY_INLINE void store(const Block<Pack, U>& block, std::size_t index, std::size_t stride) const {
     put<U>(block, 0, index, stride);
     if (count_ == 1) return;
     put<U>(block, 1, index, stride);
     for (std::uint32_t d = 2; d < count_; ++d) put<U>(block, d, index, stride);
-  }
-
-  template <std::size_t U, class Pack>
-  HWY_INLINE void stream(const Block<Pack, U>& block, std::size_t index, std::size_t stride) const {
-    store<U>(block, index, stride);
   }
 
  protected:
