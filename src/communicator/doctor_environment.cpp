@@ -96,13 +96,14 @@ Findings judge_foreign_launcher(const Environment& environment) {
 std::map<std::string, std::string> variables_of_interest(const std::map<std::string, std::string>& environment) {
   Environment chosen;
   const auto job = job_variables();
-  for (const auto& [name, value] : environment) {
+  for (const auto& entry : environment) {
+    const std::string& name = entry.first;  // clang before version 16 lets no lambda have a part of a binding
     const auto has_prefix = [&](const Foreign& foreign) { return name.starts_with(foreign.prefix); };
     const auto is_launchers = [&](const ForeignLauncher& launcher) { return name == launcher.rank || name == launcher.size; };
     if (name.starts_with(own_prefix) || std::find(job.begin(), job.end(), name) != job.end() ||
         std::any_of(foreign_variables.begin(), foreign_variables.end(), has_prefix) ||
         std::any_of(foreign_launchers.begin(), foreign_launchers.end(), is_launchers))
-      chosen.emplace(name, value);
+      chosen.insert(entry);
   }
   return chosen;
 }

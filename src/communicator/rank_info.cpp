@@ -3,6 +3,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.hpp"
 #include "rondo/calibration.hpp"
 #include "rondo/communicator.hpp"
 
@@ -36,21 +37,20 @@ Result<RankInfo> unpack_rank_info(const Address& address) {
   const auto* text = reinterpret_cast<const char*>(address.bytes.data());
   const auto json = nlohmann::json::parse(text, text + address.bytes.size(), nullptr, false);
   if (!json.is_object() || !json.contains("rondo") || !json["rondo"].is_number_integer()) return wrong("it is not Rondo's");
-  if (json["rondo"].get<int>() != version())
-    return wrong("it runs version " + std::to_string(json["rondo"].get<int>()) + ", this rank " + std::to_string(version()));
+  if (json["rondo"] != version()) return wrong("it runs version " + json["rondo"].dump() + ", this rank " + std::to_string(version()));
   try {
     RankInfo info;
-    info.rank = json.at("rank").get<std::uint32_t>();
+    info.rank = whole_number<std::uint32_t>(json.at("rank"));
     info.host = json.at("host").get<std::string>();
     info.host_name = json.at("host_name").get<std::string>();
-    info.process = json.at("process").get<std::int64_t>();
-    info.trial_address = json.at("trial_address").get<std::uint64_t>();
-    info.trial_value = json.at("trial_value").get<std::uint64_t>();
-    info.share_bytes = json.at("share_bytes").get<std::uint64_t>();
-    info.symmetric_bytes = json.at("symmetric_bytes").get<std::uint64_t>();
+    info.process = whole_number<std::int64_t>(json.at("process"));
+    info.trial_address = whole_number<std::uint64_t>(json.at("trial_address"));
+    info.trial_value = whole_number<std::uint64_t>(json.at("trial_value"));
+    info.share_bytes = whole_number<std::uint64_t>(json.at("share_bytes"));
+    info.symmetric_bytes = whole_number<std::uint64_t>(json.at("symmetric_bytes"));
     info.algorithm = json.at("algorithm").get<std::string>();
     info.strict = json.at("strict").get<bool>();
-    info.coalesce_bytes = json.at("coalesce_bytes").get<std::uint64_t>();
+    info.coalesce_bytes = whole_number<std::uint64_t>(json.at("coalesce_bytes"));
     info.transport = json.at("transport").get<std::string>();
     auto core = read_core_figures(json.at("core").get<std::string>());
     if (!core) return wrong(core.error().detail);
@@ -60,7 +60,7 @@ Result<RankInfo> unpack_rank_info(const Address& address) {
     info.topology = std::move(*topology);
     if (info.topology.ranks.size() != 1) return wrong("its topology has not exactly one rank");
     return info;
-  } catch (const nlohmann::json::exception& exception) {
+  } catch (const std::exception& exception) {
     return wrong(exception.what());
   }
 }

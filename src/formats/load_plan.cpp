@@ -43,22 +43,21 @@ bool has_top_level_key(std::string_view text, std::string_view key) {
   return false;
 }
 
-Result<Plan> read_any(std::string_view text) {
+}  // namespace
+
+Result<Plan> import_plan(std::string_view text) {
   if (text.substr(0, 3) == "\xef\xbb\xbf") text.remove_prefix(3);  // a byte order mark
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   const char begin = first == std::string_view::npos ? '\0' : text[first];
   if (begin == '<') return import_msccl_xml(text);
   if (begin == '{') return has_top_level_key(text, "gpus") ? import_mscclpp_json(text) : read_plan(text);
-  return Error{Errc::invalid_plan, "neither JSON nor XML; a plan is Rondo JSON, MSCCL XML or MSCCL++ JSON", 0,
-               "load_plan"};
+  return Error{Errc::invalid_plan, "neither JSON nor XML; a plan is Rondo JSON, MSCCL XML or MSCCL++ JSON", 0, "import_plan"};
 }
-
-}  // namespace
 
 Result<Plan> load_plan(const std::string& path) {
   Result<std::string> text = read_file(path);
   if (!text) return text.error();
-  Result<Plan> plan = read_any(*text);
+  Result<Plan> plan = import_plan(*text);
   if (!plan) plan.error().detail = path + ": " + plan.error().detail;
   return plan;
 }

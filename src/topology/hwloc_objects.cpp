@@ -1,6 +1,7 @@
 #include "topology/hwloc_objects.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -134,7 +135,7 @@ Result<File> parse(std::string_view text) {
   const pugi::xml_node root = document.document_element();
   if (std::strcmp(root.name(), "topology") != 0)
     return not_hwloc(std::string("its root is <") + std::string(root.name()) + ">, not <topology>");
-  const int version = std::max(1, static_cast<int>(root.attribute("version").as_double(1)));
+  const int version = static_cast<int>(std::fmin(std::fmax(1, root.attribute("version").as_double(1)), 99));
   const pugi::xml_node machine = root.child("object");
   if (!machine) return not_hwloc("<topology> holds no <object>");
   auto object = read_object(machine, version, 0);

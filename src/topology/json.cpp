@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "base/json_text.hpp"
 #include "rondo/topology.hpp"
 
 namespace rondo {
@@ -90,7 +91,7 @@ Node node_from_json(const json& text, std::size_t index, std::size_t hosts) {
   node.name = text.at("name").get<std::string>();
   node.parent = parent_from_json(text.at("parent"), index, "parent");
   node.host = index_from_json(text.at("host"), hosts, "host");
-  node.bytes = text.at("bytes").get<std::uint64_t>();
+  node.bytes = whole_number<std::uint64_t>(text.at("bytes"));
   node.cpus = cpus_from_json(text.at("cpus"));
   if (node.kind == NodeKind::cpu && node.cpus.size() != 1) refuse("a cpu must have exactly one processor number");
   node.detail = text.at("detail").get<std::string>();
@@ -104,7 +105,7 @@ Link link_from_json(const json& text, std::size_t nodes) {
 }
 
 RankPlace rank_from_json(const json& text, std::size_t hosts, std::size_t nodes) {
-  return {index_from_json(text.at("host"), hosts, "host"), text.at("process").get<std::int64_t>(),
+  return {index_from_json(text.at("host"), hosts, "host"), whole_number<std::int64_t>(text.at("process")),
           cpus_from_json(text.at("cpus")), parent_from_json(text.at("node"), nodes, "node")};
 }
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <cerrno>
 #include <memory>
+#include <mutex>
 #include <sstream>
 #include <string>
 #include <type_traits>
@@ -85,9 +86,13 @@ Result<void> check_levels(std::string_view description) {
   return {};
 }
 
+/// One thread at a time: hwloc loads plugins and libraries, libpciaccess among them, that share what they don't guard.
+std::mutex in_hwloc;
+
 }  // namespace
 
 Result<std::string> hwloc_xml_of_this_machine() {
+  const std::lock_guard lock(in_hwloc);
   hwloc_topology_t raw = nullptr;
   if (hwloc_topology_init(&raw) != 0) return hwloc_failed("hwloc_topology_init");
   const Handle topology{raw};
@@ -101,6 +106,7 @@ Result<std::string> hwloc_xml_of_this_machine() {
 
 Result<std::string> hwloc_xml_of(std::string_view synthetic) {
   if (auto checked = check_levels(synthetic); !checked) return checked.error();
+  const std::lock_guard lock(in_hwloc);
   hwloc_topology_t raw = nullptr;
   if (hwloc_topology_init(&raw) != 0) return hwloc_failed("hwloc_topology_init");
   const Handle topology{raw};

@@ -84,6 +84,8 @@ TEST_CASE("JSON that is no topology is refused with the place of the fault") {
       {damaged("\"provenance\":\"assumed\"", "\"provenance\":\"guessed\""), "unknown provenance 'guessed'"},
       {damaged("\"cpus\":[0,1,2", "\"cpus\":[1,0,2"), "must ascend"},
       {damaged("\"cpu_quota\": 2.5", "\"cpu_quota\": -1"), "cpu_quota"},
+      {damaged("\"bytes\":", "\"bytes\":1e30,\"x\":"), "1e+30 is no whole number from 0 to 18446744073709551615"},
+      {damaged("\"ranks\": [", "\"ranks\": [{\"host\":0,\"process\":-1e30,\"cpus\":[],\"node\":-1},"), "ranks[0]: -1e+30 is no whole number from -9"},
       {damaged("\"ranks\": [",
                "\"ranks\": ["
                "{\"host\":9,\"process\":0,\"cpus\":[],\"node\":-1},"),

@@ -1,61 +1,13 @@
 #include <cstdio>
 
 #include "topology/hwloc_objects.hpp"
+#include "topology/samples.hpp"
 #include "topology/support.hpp"
 
 using namespace rondo;
 using namespace topology_test;
 
 namespace {
-
-const std::string old_format = R"(<?xml version="1.0" encoding="UTF-8"?>
-<!DOCTYPE topology SYSTEM "hwloc.dtd">
-<topology>
-  <object type="Machine" os_index="0" cpuset="0x0000000f" allowed_cpuset="0x0000000f">
-    <info name="HostName" value="old"/>
-    <distances nbobjs="2" relative_depth="1" latency_base="10.000000">
-      <latency value="1.000000"/><latency value="2.000000"/><latency value="2.000000"/><latency value="1.000000"/>
-    </distances>
-    <object type="NUMANode" os_index="0" cpuset="0x00000003" local_memory="1024">
-      <object type="Socket" os_index="0" cpuset="0x00000003">
-        <object type="Cache" cpuset="0x00000003" cache_size="4096" depth="2">
-          <object type="Core" os_index="0" cpuset="0x1"><object type="PU" os_index="0" cpuset="0x1"/></object>
-          <object type="Core" os_index="1" cpuset="0x2"><object type="PU" os_index="1" cpuset="0x2"/></object>
-        </object>
-      </object>
-    </object>
-    <object type="NUMANode" os_index="1" cpuset="0x0000000c" local_memory="1024">
-      <object type="Socket" os_index="1" cpuset="0x0000000c">
-        <object type="Core" os_index="0" cpuset="0x4"><object type="PU" os_index="2" cpuset="0x4"/></object>
-        <object type="Core" os_index="1" cpuset="0x8"><object type="PU" os_index="3" cpuset="0x8"/></object>
-      </object>
-    </object>
-  </object>
-</topology>)";
-
-// Version 2 of the format: a device of each kind, one processor that isn't allowed.
-const std::string devices = R"(<topology version="2.0"><object type="Machine" allowed_cpuset="0x1" gp_index="1">
-  <object type="NUMANode" os_index="0" cpuset="0x3" gp_index="2" local_memory="4096"/>
-  <object type="Core" gp_index="3"><object type="PU" os_index="0" gp_index="4"/></object>
-  <object type="Core" gp_index="5"><object type="PU" os_index="1" gp_index="6"/></object>
-  <object type="Bridge" bridge_type="0-1" gp_index="7">
-    <object type="PCIDev" gp_index="8" pci_busid="0000:01:00.0" pci_type="0302 [10de:20b0] [0:0] 00" pci_link_speed="31.5">
-      <object type="OSDev" name="nvml0" osdev_type="1" gp_index="9"/></object>
-    <object type="PCIDev" gp_index="10" pci_busid="0000:02:00.0" pci_type="0302 [10de:20b0] [0:0] 00">
-      <object type="OSDev" name="nvml1" osdev_type="1" gp_index="11"/></object>
-    <object type="PCIDev" gp_index="12" pci_busid="0000:03:00.0" pci_type="0207 [15b3:101b] [0:0] 00" pci_link_speed="31.5">
-      <object type="OSDev" name="ib0" osdev_type="2" gp_index="13"/>
-      <object type="OSDev" name="mlx5_0" osdev_type="3" gp_index="14"/></object>
-    <object type="PCIDev" gp_index="15" pci_busid="0000:04:00.0" pci_type="0300 [1a03:2000] [0:0] 00">
-      <object type="OSDev" name="card0" osdev_type="1" gp_index="16"/></object>
-    <object type="PCIDev" gp_index="17" pci_busid="0000:05:00.0" pci_type="0108 [8086:0a54] [0:0] 00">
-      <object type="OSDev" name="nvme0n1" osdev_type="0" gp_index="18"/></object>
-  </object></object>
-  <distances2 type="OSDev" nbobjs="2" kind="9" name="NVLinkBandwidth" indexing="gp">
-    <indexes length="5">9 11 </indexes><u64values length="9">0 50000 50000 0 </u64values></distances2>
-  <memattr name="Bandwidth" flags="5"><memattr_value target_obj_gp_index="2" target_obj_type="NUMANode" value="100000"
-    initiator_cpuset="0x1"/></memattr>
-</topology>)";
 
 const Node& node_named(const Topology& topology, const std::string& name) {
   for (const auto& node : topology.nodes)
@@ -83,6 +35,15 @@ TEST_CASE("the format of hwloc 1 is read") {
   CHECK(count(*topology, NodeKind::cpu) == 4);
   CHECK(node_named(*topology, "L2#0").bytes == 4096);
   CHECK(link_typed(*topology, "numa").latency_ns.value == 150);
+}
+
+TEST_CASE("a version that is no number of a format is taken for the nearest") {
+  for (const std::string version : {"1e20", "nan", "-inf", "two"}) {
+    INFO(version);
+    std::string file = old_format;
+    file.replace(file.find("<topology>"), 10, "<topology version=\"" + version + "\">");
+    CHECK(read_hwloc_xml(file));
+  }
 }
 
 TEST_CASE("devices are told apart") {
