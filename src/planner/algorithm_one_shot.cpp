@@ -1,6 +1,5 @@
 // One-shot: everybody lays what the others need into its own scratch, and fetches what it needs from all others' at
 // once. Inlined, the payload rides in the flags' cache lines; staged, it goes through slots in pieces.
-#include <cmath>
 
 #include "planner/steps.hpp"
 #include "planner/terms.hpp"
@@ -166,8 +165,7 @@ std::string_view inline_objection(const Request& request, const CostModel&, cons
 
 /// The readers wait for the first piece, and then for a signal with each: the best piece balances the two.
 std::uint32_t one_way_piece(const Terms& terms) {
-  const double best = std::sqrt(terms.block * terms.timely_ns() / std::max(1e-6, terms.publish(1)));
-  return static_cast<std::uint32_t>(std::clamp<double>(best, least_piece_bytes, piece_bytes)) / 4096 * 4096;
+  return balanced_piece(terms.block, terms.timely_ns(), terms.publish(1), least_piece_bytes, piece_bytes);
 }
 
 /// A credit comes back one turn late where ranks don't all read one another; 4 slots cover that too.

@@ -1,6 +1,5 @@
 // Ring: each rank talks to its two neighbours only. All-reduce is a reduce-scatter followed by an all-gather (Patarasuk
 // and Yuan, 2009); broadcast and reduce run along the ring as a chain, piece by piece.
-#include <cmath>
 
 #include "planner/steps.hpp"
 #include "planner/terms.hpp"
@@ -144,11 +143,9 @@ std::uint32_t messages(const Request& request) {
 /// A chain of p ranks and k pieces takes p − 2 + k turns: the best piece balances a turn's fixed cost with filling the
 /// chain.
 std::uint32_t chain_piece(const Request& request, const CostModel& cost) {
-  if (request.ranks == 2) return piece_bytes;
   const double per_byte = cost.pull_ns_per_byte + cost.publish_ns_per_byte;
   const double turn = timely_signal * cost.latency_ns + 5 * cost.core.step_ns;
-  const double best = std::sqrt(static_cast<double>(block_bytes(request)) * turn / (per_byte * (request.ranks - 2)));
-  return static_cast<std::uint32_t>(std::clamp(best, 4096.0, static_cast<double>(piece_bytes))) / 4096 * 4096;
+  return balanced_piece(static_cast<double>(block_bytes(request)), turn, per_byte * (request.ranks - 2), 4096, piece_bytes);
 }
 
 Shape shape(const Request& request, const CostModel& cost, const PlanLimits&) {

@@ -1,6 +1,5 @@
 // Double binary tree: each half of the message goes up and down a tree of its own. Each direction of each tree is a
 // lane, so that pieces on their way down don't hold up those on their way up.
-#include <cmath>
 
 #include "planner/double_tree.hpp"
 #include "planner/steps.hpp"
@@ -110,10 +109,9 @@ Shape shape(const Request& request, const CostModel& cost, const PlanLimits& lim
   Shape shape{Protocol::staged, true, 2, 0, std::min(4u, request.ranks), 4, largest_piece};
   if (request.collective != Collective::all_reduce) shape.lowered_chunks = 2;
   const Terms terms(request, cost, limits, shape);
-  const double per_byte = turn_ns(request, terms, 1);
   const double fixed = lanes(request) * timely_signal * cost.latency_ns + turn_steps * cost.core.step_ns;
-  const double best = std::sqrt(terms.chunk * fixed / (per_byte * std::max(1.0, hops(request) - 1)));
-  shape.piece_bytes = static_cast<std::uint32_t>(std::clamp<double>(best, least_piece, largest_piece)) / 4096 * 4096;
+  const double filling = turn_ns(request, terms, 1) * std::max(1.0, hops(request) - 1);
+  shape.piece_bytes = balanced_piece(terms.chunk, fixed, filling, least_piece, largest_piece);
   return shape;
 }
 

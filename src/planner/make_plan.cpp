@@ -78,7 +78,7 @@ Offer offer(const Algorithm& algorithm, const CostModel& cost, const PlanLimits&
 
 constexpr std::size_t most_algorithms = 16;
 
-/// Predictions aren't so good that less than this decides: the earlier algorithm of the table is taken then, which is the simpler one.
+/// Predictions aren't so good that less than this decides: the earlier algorithm of the table is taken then.
 constexpr double worth_it = 1.03;
 
 /// All algorithms' offers, in the table's order.
@@ -136,11 +136,11 @@ std::string note(const Offer& made, const Offer& chosen, bool asked_for, double 
   const double ratio = made.cost.total_ns() / chosen.cost.total_ns();
   text.reserve(64);
   if (ratio < 1) {
-    if (!asked_for) return "faster by less than predictions are good for; the other is simpler";
+    if (!asked_for) return "faster by less than predictions are good for; the other comes first";
     append_factor(text, 1 / ratio);
     return text + " faster, but not asked for";
   }
-  if (made.cost.total_ns() == chosen.cost.total_ns()) return "equal; the other is simpler";
+  if (made.cost.total_ns() == chosen.cost.total_ns()) return "equal; the other comes first";
   append_factor(text, ratio);
   text += " slower";
   append_reason(text, made.cost, chosen.cost, block);

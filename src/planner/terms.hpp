@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 
 #include "planner/algorithm.hpp"
@@ -46,6 +47,13 @@ inline std::uint64_t piece_limit(const Shape& shape, const PlanLimits& limits) {
 /// Bytes of scratch for each byte of the caller's.
 inline double scratch_share(const Request& request) {
   return request.wire ? static_cast<double>(size_of(*request.wire)) / static_cast<double>(size_of(request.type)) : 1;
+}
+
+/// `bytes` go through a pipe piece by piece: each piece costs `piece_ns`, and each byte of the first, while nothing else moves, `byte_ns`. The size that balances
+/// the two, in whole pages between `least` and `most`; `most` where bytes cost nothing.
+inline std::uint32_t balanced_piece(double bytes, double piece_ns, double byte_ns, std::uint32_t least, std::uint32_t most) {
+  if (byte_ns <= 0) return most;
+  return static_cast<std::uint32_t>(std::clamp<double>(std::sqrt(bytes * piece_ns / byte_ns), least, most)) / 4096 * 4096;
 }
 
 /// One request seen through one shape.
