@@ -20,6 +20,16 @@ if(RONDO_SANITIZE)
   endif()
 endif()
 
+# Places where tests end a process (src/base/crash_point.hpp): nothing of them is in what users get.
+set(crash_points OFF)
+if(RONDO_SANITIZE OR CMAKE_BUILD_TYPE STREQUAL "Debug")
+  set(crash_points ON)
+endif()
+option(RONDO_CRASH_POINTS "Places where tests may end a process" ${crash_points})
+if(RONDO_CRASH_POINTS)
+  target_compile_definitions(rondo_options INTERFACE RONDO_CRASH_POINTS)
+endif()
+
 set(RONDO_MODULES "" CACHE INTERNAL "object libraries that make librondo")
 
 # rondo_module(NAME FOLDER): all .cpp files of FOLDER (not of its sub-folders) as object library rondo_NAME.

@@ -119,6 +119,20 @@ class Communicator {
   /// The same ranks once more: for another thread, or a library that must not mix its calls with the program's.
   Result<Communicator> duplicate();
 
+  /// What to do when a rank has died: a communicator of the ranks that haven't, in their old order, with this one's options. A collective call of
+  /// those that are left: each must come here, or destroy its communicator, or die. Waits for them, for bootstrap_timeout at most. This communicator
+  /// is over with it, if it wasn't (ranks in a call get peer_failed); what is left to do with it is to destroy it. A rank that dies meanwhile isn't
+  /// in the new one, or that one's calls say so. All ranks that are left get the same answer. Split communicators and plans brought along don't come along.
+  /// Errors: deadline_exceeded names the ranks that did neither; out_of_resources and the like, peer_failed on the other ranks: shrink() may be
+  /// called again then, by all; invalid_argument (it was shrunk before, or by another thread); unsupported (ranks that share no memory).
+  /// Source: docs/design/0015-shrink.md.
+  Result<Communicator> shrink();
+  /// A communicator of `size` ranks, more than here: those of this one, which all call this and keep their numbers, and newcomers, which call
+  /// local() with the numbers from this one's size on, and the same `size` and `job`. Options are this one's. Waits for all, for bootstrap_timeout at
+  /// most. This communicator isn't touched, and stays what it is.
+  /// Errors: as local(); peer_failed as soon as a rank of this one has gone.
+  Result<Communicator> grow(std::uint32_t size, const std::string& job);
+
   /// Symmetric memory: `bytes` of this rank's own, zeroed, at the beginning of a page, that the ranks of this communicator and of those split
   /// from it have mapped. No rank waits for another here, and sizes may differ. A collective whose buffers, on every rank, lie in such memory may
   /// run by plans that read them where they are (docs/design/0010-symmetric-memory.md); that some ranks pass such memory and others don't is
@@ -230,6 +244,7 @@ class Communicator {
 
  private:
   friend class Work;
+  friend struct Assembly;
   class Impl;
   explicit Communicator(std::shared_ptr<Impl> impl);
   std::shared_ptr<Impl> impl_;  // shared with Works in flight, which may outlive the handle

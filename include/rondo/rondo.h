@@ -166,6 +166,17 @@ rondo_status rondo_split(rondo_communicator* communicator, int32_t color, int32_
 /** The same ranks once more, with an order of calls of its own. A collective call. Errors: as those of rondo_split(). */
 rondo_status rondo_duplicate(rondo_communicator* communicator, rondo_communicator** copy);
 
+/** What to do when a rank has died: *survivors is a communicator of the ranks that haven't, in their old order. A collective call of those that are
+ * left, which blocks until each has come here, or has destroyed its communicator, or has died, for the bootstrap timeout at most. `communicator` is
+ * over with it and stays to be destroyed. Errors, on all that are left: RONDO_DEADLINE_EXCEEDED names the ranks that did neither,
+ * RONDO_OUT_OF_RESOURCES and the like, RONDO_PEER_FAILED; RONDO_INVALID_ARGUMENT (shrunk before), RONDO_UNSUPPORTED (no shared memory). */
+rondo_status rondo_shrink(rondo_communicator* communicator, rondo_communicator** survivors);
+
+/** *grown is a communicator of `size` ranks, more than here: those of `communicator`, which all call this and keep their numbers, and newcomers, which
+ * call rondo_create_local() with the numbers behind them and the same `size` and `job`. Blocks until all are there, for the bootstrap timeout at
+ * most. `communicator` isn't touched. Errors: as rondo_create_local(); RONDO_PEER_FAILED as soon as a rank of `communicator` has gone. */
+rondo_status rondo_grow(rondo_communicator* communicator, uint32_t size, const char* job, rondo_communicator** grown);
+
 /** Leaves the group. Work in flight is drained first. */
 void rondo_destroy(rondo_communicator* communicator);
 

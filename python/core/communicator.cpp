@@ -167,6 +167,16 @@ std::unique_ptr<Communicator> Communicator::duplicate() {
   return std::make_unique<Communicator>(checked(communicator_.duplicate()));
 }
 
+std::unique_ptr<Communicator> Communicator::shrink() {
+  const nb::gil_scoped_release without_lock;
+  return std::make_unique<Communicator>(checked(communicator_.shrink()));
+}
+
+std::unique_ptr<Communicator> Communicator::grow(std::uint32_t size, const std::string& job) {
+  const nb::gil_scoped_release without_lock;
+  return std::make_unique<Communicator>(checked(communicator_.grow(size, job)));
+}
+
 std::shared_ptr<void> Communicator::allocate(std::uint64_t bytes) { return checked(communicator_.allocate(bytes)); }
 
 std::string Communicator::plan_for(const CallText& text, const std::optional<Input>& input, const std::optional<Output>& output) {

@@ -61,6 +61,8 @@ class Communicator {
 
   std::unique_ptr<Communicator> split(std::int32_t color, std::int32_t key);
   std::unique_ptr<Communicator> duplicate();
+  std::unique_ptr<Communicator> shrink();
+  std::unique_ptr<Communicator> grow(std::uint32_t size, const std::string& job);
   std::shared_ptr<void> allocate(std::uint64_t bytes);
   std::string plan_for(const CallText& text, const std::optional<Input>& input, const std::optional<Output>& output);
   void use_plan(const std::string& path, bool unverified);

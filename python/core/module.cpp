@@ -86,6 +86,8 @@ void bind_communicator(nb::module_& module) {
       .def("start_recv", &Communicator::start_recv, data, nb::arg("source").none())
       .def("split", &Communicator::split)
       .def("duplicate", &Communicator::duplicate)
+      .def("shrink", &Communicator::shrink)
+      .def("grow", &Communicator::grow, nb::arg("size"), nb::arg("job"))
       .def("allocate", &bytes_of)
       .def("use_plan", &Communicator::use_plan)
       .def("group_begin", [](Communicator& self) { self.library().group_begin(); })

@@ -225,6 +225,16 @@ class Communicator:
         """The same ranks once more, with an order of calls of its own: for another thread, or a library."""
         return Communicator(self._core.duplicate())
 
+    def shrink(self) -> Communicator:
+        """After a rank has died: a communicator of those that haven't, in their old order. All that are left call it, or end their communicators;
+        waits for them. This communicator is over with it."""
+        return Communicator(self._core.shrink())
+
+    def grow(self, size: int, job: str) -> Communicator:
+        """A communicator of `size` ranks: all of this one, with their numbers, and newcomers, which call local() with the numbers behind them, and the
+        same `size` and `job`. Waits for all. This communicator stays what it is."""
+        return Communicator(self._core.grow(size, job))
+
     def allocate(self, shape: Union[int, Sequence[int]], dtype: Any = "float32") -> Any:
         """A numpy array of zeros in memory that peers map: collectives between such arrays on all ranks copy less."""
         import numpy

@@ -239,6 +239,16 @@ def communicators(c):
     alone = c.split(None if c.rank else 0)
     assert alone.size == 1 if c.rank == 0 else alone is None
     assert c.duplicate().all_reduce(np.ones(1))[0] == c.size
+    copy = c.duplicate()
+    if c.rank == 1:
+        del copy  # and so is no survivor
+    else:
+        survivors = copy.shrink()
+        assert survivors.size == max(1, c.size - 1) and survivors.all_reduce(np.ones(1))[0] == survivors.size
+        with pytest.raises(ValueError, match="shrunk before"):
+            copy.shrink()
+        with pytest.raises(ValueError, match="accepted: more than"):
+            survivors.grow(survivors.size, "job")
     symmetric = c.allocate((3, 4), "int32")
     assert symmetric.shape == (3, 4) and not symmetric.any()
     symmetric += c.rank + 1

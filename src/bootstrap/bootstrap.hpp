@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -54,10 +55,14 @@ class Bootstrap {
 /// `n` ends of one in-process bootstrap, for n threads.
 std::vector<std::unique_ptr<Bootstrap>> make_in_process_bootstrap(std::uint32_t n);
 
+/// Whether a rank won't come any more, known from elsewhere. Asked while ranks are waited for, some hundred times a second. Empty: nothing is known.
+using StaysAway = std::function<bool(std::uint32_t rank)>;
+
 /// Processes of one user on one machine that share `job` (any text). Rank 0 listens on an abstract UNIX socket named from
 /// user and job; all others connect to it. Whoever isn't a rank is dropped. Blocks until connected, rank 0 until all are.
 /// Errors: out_of_resources (too few descriptors to make a communicator; the others hear of it), mismatch (of library versions or
 /// sizes), and those of all_gather.
-Result<std::unique_ptr<Bootstrap>> make_local_bootstrap(std::uint32_t rank, std::uint32_t size, const std::string& job, std::int64_t deadline_ns);
+Result<std::unique_ptr<Bootstrap>> make_local_bootstrap(std::uint32_t rank, std::uint32_t size, const std::string& job, std::int64_t deadline_ns,
+                                                        const StaysAway& stays_away = {});
 
 }  // namespace rondo

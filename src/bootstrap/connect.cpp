@@ -3,11 +3,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstddef>
 #include <cstring>
-#include <functional>
 
 #include "base/clock.hpp"
+#include "base/crash_point.hpp"
 #include "base/descriptors.hpp"
 #include "bootstrap/frame.hpp"
 #include "bootstrap/hello.hpp"
@@ -34,9 +33,10 @@ Address hello_of(std::uint32_t rank, std::uint32_t size, const Result<void>& own
 }
 
 /// A socket that leads to whoever listens under `job`, once somebody does.
-Result<Fd> reach(const std::string& job, std::int64_t deadline_ns) {
+Result<Fd> reach(const std::string& job, std::int64_t deadline_ns, const StaysAway& stays_away) {
   const SocketName name = socket_name(job);
   for (;;) {
+    if (stays_away && stays_away(0)) return has_gone(0);
     if (now_ns() > deadline_ns) return in_bootstrap(Errc::deadline_exceeded, "no sign of rank 0 of job '" + job + "'");
     // Non-blocking: where more ranks come at once than rank 0 has taken in, the deadline must still hold.
     Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -48,19 +48,6 @@ Result<Fd> reach(const std::string& job, std::int64_t deadline_ns) {
 
 }  // namespace
 
-SocketName socket_name(const std::string& job) {
-  const std::string text = "rondo/" + std::to_string(getuid()) + "/" + job;
-  SocketName name;
-  name.address.sun_family = AF_UNIX;
-  const std::size_t room = sizeof name.address.sun_path - 1;
-  // A long name is shortened to its beginning and a hash of the whole.
-  std::string fitted = text;
-  if (text.size() > room) fitted = text.substr(0, room - 20) + "#" + std::to_string(std::hash<std::string>{}(text) % 1'000'000'000'000'000'000);
-  std::memcpy(name.address.sun_path + 1, fitted.data(), fitted.size());
-  name.length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + fitted.size());
-  return name;
-}
-
 pid_t process_of_same_user(int socket) {
   ucred credentials{};
   socklen_t length = sizeof credentials;
@@ -69,17 +56,20 @@ pid_t process_of_same_user(int socket) {
 }
 
 Result<std::vector<PeerSocket>> connect_to_first(std::uint32_t rank, std::uint32_t size, const std::string& job, std::int64_t deadline_ns,
-                                                 const Result<void>& own_trouble) {
-  auto socket = reach(job, own_trouble ? deadline_ns : std::min(deadline_ns, now_ns() + trouble_ns));
+                                                 const Result<void>& own_trouble, const StaysAway& stays_away) {
+  auto socket = reach(job, own_trouble ? deadline_ns : std::min(deadline_ns, now_ns() + trouble_ns), stays_away);
   if (!socket) return own_trouble ? socket.error() : own_trouble.error();
+  crash_point("bootstrap: connected to rank 0");
   const pid_t process = process_of_same_user(socket->get());
   if (process < 0) return in_bootstrap(Errc::invalid_argument, "another user listens under the name of job '" + job + "'");
   const auto sent = send_bytes(socket->get(), hello_of(rank, size, own_trouble).bytes, deadline_ns);
+  crash_point("bootstrap: hello sent");
   if (!own_trouble) return own_trouble.error();
   // Rank 0 may have given up before it heard anything: then its reason is there to be read all the same.
   auto answer = receive_frame(socket->get(), deadline_ns);
   if (!answer) return lost(0, process, sent ? answer.error() : sent.error());
   if (auto verdict = unpack_verdict(*answer); !verdict) return verdict.error();
+  crash_point("bootstrap: admitted");
   std::vector<PeerSocket> first(1);
   first[0] = {std::move(*socket), process};
   return first;

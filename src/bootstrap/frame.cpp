@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "base/clock.hpp"
+#include "base/crash_point.hpp"
 #include "base/descriptors.hpp"
 
 namespace rondo {
@@ -109,7 +110,10 @@ Result<void> send_frame(int socket, const Address& content, std::int64_t deadlin
     if (errno != EAGAIN && errno != EINTR && errno != ETOOMANYREFS) return gone(errno);
     if (auto ready = errno == ETOOMANYREFS ? await_fewer_under_way(deadline_ns) : await(socket, POLLOUT, deadline_ns); !ready) return ready;
   }
-  return send_all(socket, content.bytes.data(), content.bytes.size(), deadline_ns);
+  crash_point("bootstrap: head of a frame sent");
+  auto sent = send_all(socket, content.bytes.data(), content.bytes.size(), deadline_ns);
+  crash_point("bootstrap: frame sent");
+  return sent;
 }
 
 Result<Address> receive_frame(int socket, std::int64_t deadline_ns) {
@@ -150,8 +154,10 @@ Result<Address> receive_frame(int socket, std::int64_t deadline_ns) {
     return refuse(Error{Errc::invalid_argument, "a peer sent bytes that are no Rondo message of this version", 0, "bootstrap"});
   if (head.descriptors != content.descriptors.size())
     return refuse(no_descriptor_left("take " + std::to_string(head.descriptors) + " from a peer", EMFILE, "bootstrap"));
+  crash_point("bootstrap: head of a frame received");
   content.bytes.resize(head.bytes);
   if (auto body = receive_bytes(socket, content.bytes.data(), head.bytes, deadline_ns); !body) return refuse(body.error());
+  crash_point("bootstrap: frame received");
   return content;
 }
 

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string>
 
+#include "rondo/result.hpp"
+
 namespace rondo {
 
 inline constexpr char hello_magic[8] = {'r', 'o', 'n', 'd', 'o', 'h', 'i', '1'};
@@ -21,6 +23,9 @@ struct Hello {
   char complaint[236];   ///< why this rank can't take part, "" when it can; ends with a zero
 };
 static_assert(sizeof(Hello) == 256);
+
+/// Whether a rank that says this can be of rank 0's job of `size` ranks; `name` is what it is called in the error.
+Result<void> judge(const Hello& hello, std::uint32_t size, const std::string& job, const std::string& name);
 
 /// An abstract name: nothing in any file system, gone with its last socket.
 struct SocketName {

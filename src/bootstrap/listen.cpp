@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/clock.hpp"
+#include "base/crash_point.hpp"
 #include "base/descriptors.hpp"
 #include "bootstrap/frame.hpp"
 #include "bootstrap/hello.hpp"
@@ -46,18 +47,21 @@ Heard listen_to(Stranger& stranger) {
 
 class Meeting {
  public:
-  Meeting(Fd listener, std::uint32_t size, const std::string& job) : listener_(std::move(listener)), job_(job), peers_(size), come_(size), missing_(size - 1) {}
+  Meeting(Fd listener, std::uint32_t size, const std::string& job, const StaysAway& stays_away)
+      : listener_(std::move(listener)), job_(job), stays_away_(stays_away), peers_(size), come_(size), missing_(size - 1) {}
 
   Result<std::vector<PeerSocket>> hold(std::int64_t deadline_ns) {
     while (missing_ != 0) {
       const std::int64_t left = deadline_ns - now_ns();
       if (left <= 0) return refusal_ ? *refusal_ : tell_all(peers_, in_bootstrap(Errc::deadline_exceeded, missing_ranks()));
-      const auto turn = take_turn(left);
+      const auto absent = count_absent();
+      const auto turn = absent ? take_turn(left) : absent;
       if (turn || refusal_) continue;
       refuse_all(turn.error());
       deadline_ns = std::min(deadline_ns, now_ns() + linger_ns);
     }
     if (refusal_) return *refusal_;
+    crash_point("bootstrap: all have come");
     return std::move(peers_);
   }
 
@@ -68,6 +72,19 @@ class Meeting {
   }
 
  private:
+  /// Ranks that won't come aren't waited for, not even to tell them that the job comes to nothing because of them.
+  Result<void> count_absent() {
+    std::optional<std::uint32_t> first;
+    for (std::uint32_t rank = 1; stays_away_ && rank < come_.size(); ++rank) {
+      if (come_[rank] || !stays_away_(rank)) continue;
+      if (!first) first = rank;
+      come_[rank] = true;
+      --missing_;
+    }
+    if (first) return has_gone(*first);
+    return {};
+  }
+
   /// Waits until something happens, and does what it asks for. An error: a rank can't come any more, or not to this job.
   Result<void> take_turn(std::int64_t at_most_ns) {
     // Ranks that are there are asked for nothing: their hanging up is always reported.
@@ -78,7 +95,7 @@ class Meeting {
       at_most_ns = std::min(at_most_ns, std::max<std::int64_t>(0, stranger.deadline_ns - now_ns()));
     }
     if (strangers_.size() < most_strangers) entries.push_back({listener_.get(), POLLIN, 0});
-    if (poll(entries.data(), entries.size(), static_cast<int>(std::min<std::int64_t>(at_most_ns / 1'000'000 + 1, 1000))) < 0) return {};
+    if (poll(entries.data(), entries.size(), static_cast<int>(std::min<std::int64_t>(at_most_ns / 1'000'000 + 1, stays_away_ ? 5 : 1000))) < 0) return {};
     for (std::uint32_t rank = 1; rank < peers_.size(); ++rank)
       if (entries[rank].revents != 0) return lost(rank, peers_[rank].process, in_bootstrap(Errc::io, "", ECONNRESET));
     if (auto heard = hear_strangers(); !heard) return heard;
@@ -96,6 +113,7 @@ class Meeting {
       Stranger gone = std::move(stranger);
       strangers_.erase(strangers_.begin() + static_cast<std::ptrdiff_t>(i));
       if (heard != Heard::all) continue;
+      crash_point("bootstrap: hello heard");
       if (auto admitted = admit(std::move(gone.peer), gone.hello); !admitted) return admitted;
     }
     return {};
@@ -111,6 +129,7 @@ class Meeting {
       return {};
     }
     peer.process = process_of_same_user(peer.socket.get());
+    crash_point("bootstrap: somebody taken in");
     if (peer.process >= 0) strangers_.push_back({std::move(peer), now_ns() + patience_ns, 0, {}});
     return {};
   }
@@ -118,7 +137,7 @@ class Meeting {
   Result<void> admit(PeerSocket peer, const Hello& hello) {
     const bool in_range = hello.rank < peers_.size();
     const bool twice = in_range && (hello.rank == 0 || come_[hello.rank]);
-    Result<void> judged = refusal_ ? *refusal_ : judge(hello, name_of(hello.rank, peer.process));
+    Result<void> judged = refusal_ ? *refusal_ : judge(hello, static_cast<std::uint32_t>(peers_.size()), job_, name_of(hello.rank, peer.process));
     Result<void> verdict = judged;
     if (verdict && (twice || !in_range)) {
       // Whoever was first is the rank; a second one is told so and harms nobody.
@@ -127,25 +146,13 @@ class Meeting {
       verdict = in_bootstrap(Errc::invalid_argument, refused_);
     }
     (void)send_frame(peer.socket.get(), verdict ? Address{} : pack_verdict(verdict.error()), now_ns() + answer_ns);
+    crash_point("bootstrap: hello answered");
     if (!twice && in_range) {
       come_[hello.rank] = true;
       --missing_;
     }
     if (verdict) peers_[hello.rank] = std::move(peer);
     return judged;
-  }
-
-  /// Whether a rank that says this can be of this job.
-  Result<void> judge(const Hello& hello, const std::string& name) const {
-    if (hello.version != version())
-      return in_bootstrap(Errc::mismatch, name + " runs version " + std::to_string(hello.version) + " of the library, rank 0 version " +
-                                              std::to_string(version()));
-    if (hello.size != peers_.size())
-      return in_bootstrap(Errc::mismatch, name + " says that job '" + job_ + "' has " + std::to_string(hello.size) + " ranks, rank 0 says " +
-                                              std::to_string(peers_.size()));
-    if (hello.complaint[0] != '\0')
-      return in_bootstrap(Errc::peer_failed, name + " could not join: " + std::string(hello.complaint, strnlen(hello.complaint, sizeof hello.complaint)));
-    return {};
   }
 
   std::string missing_ranks() const {
@@ -157,6 +164,7 @@ class Meeting {
 
   Fd listener_;
   const std::string& job_;
+  const StaysAway& stays_away_;
   std::vector<PeerSocket> peers_;  ///< by rank
   std::vector<bool> come_;         ///< by rank, also those that were refused
   std::uint32_t missing_;
@@ -167,7 +175,8 @@ class Meeting {
 
 }  // namespace
 
-Result<std::vector<PeerSocket>> listen_for_all(std::uint32_t size, const std::string& job, std::int64_t deadline_ns, const Result<void>& own_trouble) {
+Result<std::vector<PeerSocket>> listen_for_all(std::uint32_t size, const std::string& job, std::int64_t deadline_ns, const Result<void>& own_trouble,
+                                               const StaysAway& stays_away) {
   if (size == 1) return own_trouble ? Result<std::vector<PeerSocket>>(std::vector<PeerSocket>(1)) : own_trouble.error();
   Fd listener(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!listener) return own_trouble ? no_descriptor_left("listen for the other ranks with", errno, "bootstrap") : own_trouble.error();
@@ -175,8 +184,10 @@ Result<std::vector<PeerSocket>> listen_for_all(std::uint32_t size, const std::st
   if (bind(listener.get(), reinterpret_cast<const sockaddr*>(&name.address), name.length) != 0)
     return in_bootstrap(Errc::invalid_argument,
                         "job '" + job + "' is already being started on this machine; each job needs a name (run id, port) of its own", errno);
+  crash_point("bootstrap: the job's name taken");
   if (listen(listener.get(), most_strangers) != 0) return in_bootstrap(Errc::io, "cannot listen", errno);
-  Meeting meeting(std::move(listener), size, job);
+  crash_point("bootstrap: listening");
+  Meeting meeting(std::move(listener), size, job, stays_away);
   if (own_trouble) return meeting.hold(deadline_ns);
   meeting.refuse_all(in_bootstrap(Errc::peer_failed, name_of(0, getpid()) + " could not join: " + own_trouble.error().detail));
   (void)meeting.hold(std::min(deadline_ns, now_ns() + trouble_ns));

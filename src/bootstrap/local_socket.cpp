@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include "base/clock.hpp"
+#include "base/crash_point.hpp"
 #include "base/descriptors.hpp"
 #include "bootstrap/bootstrap.hpp"
 #include "bootstrap/frame.hpp"
@@ -34,12 +35,14 @@ class LocalBootstrap final : public Bootstrap {
       if (!frame) return tell_all(peers_, lost(*rank, peers_[*rank].process, frame.error()));
       came[*rank].push_back(std::move(*frame));
     }
+    crash_point("bootstrap: a round gathered");
     const auto from_rank = [&](std::uint32_t rank) -> const Address& { return rank == 0 ? own : came[rank][0]; };
     for (std::uint32_t to = 1; to < size_; ++to) {
       Result<void> sent = send_frame(socket_of(to), Address{}, deadline_ns);
       for (std::uint32_t from = 0; sent && from < size_; ++from) sent = send_frame(socket_of(to), from_rank(from), deadline_ns);
       if (!sent) return tell_all(peers_, lost(to, peers_[to].process, sent.error()));
     }
+    crash_point("bootstrap: a round spread");
     auto first = duplicate(own);
     if (!first) return first.error();
     Gathered all;
@@ -49,6 +52,7 @@ class LocalBootstrap final : public Bootstrap {
   }
 
   Result<Gathered> give_and_take(const Address& own, std::int64_t deadline_ns) {
+    crash_point("bootstrap: a round begun");
     const int first = socket_of(0);
     const auto sent = send_frame(first, own, deadline_ns);
     if (!sent && sent.error().code != Errc::io) return lost(0, peers_[0].process, sent.error());
@@ -56,6 +60,7 @@ class LocalBootstrap final : public Bootstrap {
     const auto verdict = receive_frame(first, deadline_ns + verdict_grace_ns);
     if (!verdict) return lost(0, peers_[0].process, verdict.error());
     if (auto good = unpack_verdict(*verdict); !good) return good.error();
+    crash_point("bootstrap: a round is well");
     Gathered all;
     for (std::uint32_t from = 0; from < size_; ++from) {
       auto frame = receive_frame(first, deadline_ns);
@@ -94,9 +99,10 @@ class LocalBootstrap final : public Bootstrap {
 
 }  // namespace
 
-Result<std::unique_ptr<Bootstrap>> make_local_bootstrap(std::uint32_t rank, std::uint32_t size, const std::string& job, std::int64_t deadline_ns) {
+Result<std::unique_ptr<Bootstrap>> make_local_bootstrap(std::uint32_t rank, std::uint32_t size, const std::string& job, std::int64_t deadline_ns,
+                                                        const StaysAway& stays_away) {
   const auto room = check_descriptors(size, 1);
-  auto peers = rank == 0 ? listen_for_all(size, job, deadline_ns, room) : connect_to_first(rank, size, job, deadline_ns, room);
+  auto peers = rank == 0 ? listen_for_all(size, job, deadline_ns, room, stays_away) : connect_to_first(rank, size, job, deadline_ns, room, stays_away);
   if (!peers) return peers.error();
   return std::unique_ptr<Bootstrap>(std::make_unique<LocalBootstrap>(rank, std::move(*peers), size));
 }

@@ -26,6 +26,8 @@ Error lost(std::uint32_t rank, pid_t process, const Error& cause) {
   return in_bootstrap(Errc::peer_failed, name_of(rank, process) + " went away during bootstrap", cause.native);
 }
 
+Error has_gone(std::uint32_t rank) { return in_bootstrap(Errc::peer_failed, "rank " + std::to_string(rank) + " has gone"); }
+
 Address pack_verdict(const Error& error) {
   Address frame;
   frame.bytes.resize(error.detail.size() + 1);

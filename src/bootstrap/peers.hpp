@@ -26,6 +26,9 @@ std::string name_of(std::uint32_t rank, pid_t process);
 /// What it means that talking to a rank ended with `cause`: a rank that dies is found by its socket.
 Error lost(std::uint32_t rank, pid_t process, const Error& cause);
 
+/// A rank of which it is known from elsewhere that it won't come.
+Error has_gone(std::uint32_t rank);
+
 /// A frame with a verdict: nothing in it means "go on".
 Address pack_verdict(const Error& error);
 Result<void> unpack_verdict(const Address& frame);

@@ -77,7 +77,7 @@ rondo_status rondo_create_in_process_with_options(uint32_t count, const rondo_op
     auto made = Communicator::in_process(count, *checked);
     if (!made) return made.error();
     std::vector<std::unique_ptr<rondo_communicator>> handles;
-    for (Communicator& rank : *made) handles.push_back(std::make_unique<rondo_communicator>(std::move(rank)));
+    for (Communicator& rank : *made) handles.push_back(std::unique_ptr<rondo_communicator>(new rondo_communicator{std::move(rank)}));
     for (auto& handle : handles) *communicators++ = handle.release();
     return {};
   });
@@ -112,6 +112,20 @@ rondo_status rondo_duplicate(rondo_communicator* communicator, rondo_communicato
   return guarded([&]() -> Result<void> {
     if (auto error = find_null({{"communicator", communicator}, {"copy", copy}})) return *error;
     return hand_over(communicator->value.duplicate(), copy);
+  });
+}
+
+rondo_status rondo_shrink(rondo_communicator* communicator, rondo_communicator** survivors) {
+  return guarded([&]() -> Result<void> {
+    if (auto error = find_null({{"communicator", communicator}, {"survivors", survivors}})) return *error;
+    return hand_over(communicator->value.shrink(), survivors);
+  });
+}
+
+rondo_status rondo_grow(rondo_communicator* communicator, uint32_t size, const char* job, rondo_communicator** grown) {
+  return guarded([&]() -> Result<void> {
+    if (auto error = find_null({{"communicator", communicator}, {"job", job}, {"grown", grown}})) return *error;
+    return hand_over(communicator->value.grow(size, job), grown);
   });
 }
 

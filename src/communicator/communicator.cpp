@@ -9,11 +9,13 @@
 
 #include "base/clock.hpp"
 #include "base/config.hpp"
+#include "base/crash_point.hpp"
 #include "base/descriptors.hpp"
 #include "base/log.hpp"
 #include "communicator/channels.hpp"
 #include "communicator/create.hpp"
 #include "communicator/impl.hpp"
+#include "communicator/told.hpp"
 #include "communicator/settings.hpp"
 
 namespace rondo {
@@ -45,12 +47,12 @@ Result<CommunicatorOptions> with_environment(CommunicatorOptions options) {
 
 }  // namespace
 
-int version() { return 100; }
-
 Communicator::Impl::Impl(CommunicatorParts parts)
     : parts_(std::move(parts)), timeout_ns_(parts_.options.timeout.count()), coalesce_below_(parts_.size > 1 ? parts_.options.coalesce_bytes : 0),
       policy_(wait_policy(parts_.oversubscribed)), main_(make_main_channel(parts_)),
-      sleep_word_(sleepers_are_woken(parts_) ? &main_->context.sleep_line(parts_.rank).asleep : nullptr) {}
+      sleep_word_(sleepers_are_woken(parts_) ? &main_->context.sleep_line(parts_.rank).asleep : nullptr) {
+  introduce(parts_, main_->context.sleep_line(parts_.rank).identity);
+}
 
 /// Work in flight is drained first; what doesn't end in time is aborted.
 Communicator::Impl::~Impl() {
@@ -58,6 +60,7 @@ Communicator::Impl::~Impl() {
     for (std::thread& thread : progress_threads_) thread.detach();
     return;
   }
+  crash_point("farewell: begun");
   draining_.store(true, std::memory_order_relaxed);
   const std::int64_t deadline = now_ns() + std::min<std::int64_t>(drain_ns, timeout_ns_.load(std::memory_order_relaxed));
   while (pending_.load(std::memory_order_acquire) != 0 && !broken_.load(std::memory_order_acquire) && now_ns() < deadline) {
@@ -70,27 +73,33 @@ Communicator::Impl::~Impl() {
     stopping_ = true;
     progress_wake_.notify_all();
   }
+  crash_point("farewell: drained");
   leave_tellings();
   for (std::thread& thread : progress_threads_)
     if (thread.get_id() == std::this_thread::get_id()) thread.detach();  // it told of a call's end, and there the last handle went
     else thread.join();
+  crash_point("farewell: threads ended");
   if (!main_->queue.empty() && main_->queue.front()->begun) leave_buffers(*main_, *main_->queue.front());
   SharedWord& state = main_->context.status(rank()).state;
   // pairs with find_lost_peer(): comes after this rank's last words
   if (state.load(std::memory_order_relaxed) == static_cast<std::uint64_t>(MemberState::running))
     state.store(static_cast<std::uint64_t>(MemberState::left), std::memory_order_release);
+  leave_survivors();
+  crash_point("farewell: said to the others");
   tell_departure();
   if (parts_.room.bytes == 0) return;
   std::vector<StagingShare> shares;
   shares.push_back(std::move(parts_.share));
   for (auto& [pair, channel] : pairs_) shares.push_back(std::move(channel->share));
   parts_.family->leave(parts_.room, parts_.epoch, std::move(parts_.ledger), std::move(shares));
+  crash_point("farewell: room given back");
 }
 
 Result<Channel*> Communicator::Impl::pair_channel(std::uint32_t from, std::uint32_t to) {
   if (const auto found = pairs_.find({from, to}); found != pairs_.end()) return found->second.get();
   if (broken_.load(std::memory_order_acquire)) return broken_error();
   auto channel = make_pair_channel(parts_, from, to);
+  crash_point("connect: channel of a pair made");
   if (!channel) {
     fail(channel.error());  // the other side waits for what will not come
     return broken_error();
@@ -115,6 +124,8 @@ Result<Plan> Communicator::Impl::plan_for(const Call& call) {
   if (may_be_symmetric()) (void)note_memory(task);  // planning reads no memory: any will do
   return main_->cache.plan(task.key);
 }
+
+Communicator Assembly::of(CommunicatorParts parts) { return Communicator(std::make_shared<Communicator::Impl>(std::move(parts))); }
 
 Communicator::Communicator(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Communicator::Communicator(Communicator&&) noexcept = default;
@@ -153,7 +164,7 @@ Result<std::vector<Communicator>> Communicator::in_process(std::uint32_t n, cons
   if (refused) return *refused;
   if (const std::uint32_t failed = first_to_fail.load(std::memory_order_relaxed); failed != n) return parts[failed]->error();
   std::vector<Communicator> communicators;
-  for (auto& part : parts) communicators.push_back(Communicator(std::make_shared<Impl>(std::move(**part))));
+  for (auto& part : parts) communicators.push_back(Assembly::of(std::move(**part)));
   return communicators;
 }
 
@@ -171,7 +182,7 @@ Result<Communicator> Communicator::local(std::uint32_t rank, std::uint32_t size,
   if (!view) return view.error();
   auto parts = join(**bootstrap, rank, size, *merged, std::move(*view), 1);
   if (!parts) return parts.error();
-  return Communicator(std::make_shared<Impl>(std::move(*parts)));
+  return Assembly::of(std::move(*parts));
 }
 
 Result<Communicator> Communicator::from_environment(const CommunicatorOptions& options) {
@@ -189,12 +200,23 @@ Result<std::optional<Communicator>> Communicator::split(std::int32_t color, std:
   auto parts = impl_->split(color, key);
   if (!parts) return parts.error();
   if (!*parts) return std::optional<Communicator>();
-  return std::optional<Communicator>(Communicator(std::make_shared<Impl>(std::move(**parts))));
+  return std::optional<Communicator>(Assembly::of(std::move(**parts)));
 }
 Result<Communicator> Communicator::duplicate() {
   auto copy = split(0, static_cast<std::int32_t>(rank()));
   if (!copy) return copy.error();
   return std::move(**copy);
+}
+
+Result<Communicator> Communicator::shrink() {
+  auto parts = impl_->shrink();
+  if (!parts) return parts.error();
+  return Communicator(std::make_shared<Impl>(std::move(*parts)));
+}
+Result<Communicator> Communicator::grow(std::uint32_t size, const std::string& job) {
+  auto parts = impl_->grow(size, job);
+  if (!parts) return parts.error();
+  return Communicator(std::make_shared<Impl>(std::move(*parts)));
 }
 
 Result<std::shared_ptr<void>> Communicator::allocate(std::uint64_t bytes) { return impl_->allocate(bytes); }

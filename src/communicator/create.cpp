@@ -7,7 +7,9 @@
 
 #include "base/clock.hpp"
 #include "base/config.hpp"
+#include "base/crash_point.hpp"
 #include "base/kernel_copy.hpp"
+#include "communicator/last_words.hpp"
 #include "communicator/layouts.hpp"
 #include "communicator/probe.hpp"
 #include "communicator/rank_info.hpp"
@@ -69,6 +71,35 @@ Result<void> agree(Bootstrap& bootstrap, const Result<void>& ready, std::uint32_
                        " could not join: " + std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()),
                    0, "bootstrap"};
   return {};
+}
+
+/// Every rank's segment or links, usable from here on.
+Result<void> connect_all(Bootstrap& bootstrap, CommunicatorParts& parts, std::int64_t deadline_ns) {
+  auto address = parts.transport->address();
+  // A rank that can't take part says so by an empty address, so that the others learn it now and not at their deadline.
+  crash_point("creation: own address made");
+  auto addresses = bootstrap.all_gather(address ? *address : Address{}, deadline_ns);
+  if (!address) return address.error();
+  if (!addresses) return addresses.error();
+  crash_point("creation: addresses known");
+  Result<void> ready = parts.transport->connect(addresses->all(), deadline_ns);
+  crash_point("creation: connected");
+  if (ready) ready = parts.transport->commit(0, parts.layout.control_bytes());
+  crash_point("creation: memory taken");
+  // Nobody goes on before everybody has mapped everything.
+  if (auto all = agree(bootstrap, ready, parts.size, deadline_ns); !all) return all;
+  crash_point("creation: all agree");
+  return {};
+}
+
+/// Creation came to nothing for this rank after the others could see its state: for them it may be over, and in their calls they find here whom to blame.
+Error given_up(const CommunicatorParts& parts, const Error& error) {
+  if (parts.transport->segment_bytes() == 0) return error;
+  auto& status = *reinterpret_cast<StatusLine*>(parts.transport->segment(parts.rank) + parts.layout.status());
+  leave_last_words(*parts.transport, parts.rank, status, error);
+  // pairs with find_lost_peer(): acquire of state sees the last words
+  status.state.store(static_cast<std::uint64_t>(MemberState::failed), std::memory_order_release);
+  return error;
 }
 
 /// Whether the kernel lets this rank read all others' memory, which a container, a security module or an older kernel may forbid: found by trying.
@@ -133,6 +164,7 @@ Result<CommunicatorParts> join(Bootstrap& bootstrap, std::uint32_t rank, std::ui
   if (!config()) return config().error();
   auto share = take_share(config()->staging_bytes, ranks_here);
   if (!share) return share.error();
+  crash_point("creation: share taken");
 
   auto own = introduction(rank, size, options, std::move(view), share->bytes(), ranks_here);
   if (!own) return own.error();
@@ -142,8 +174,10 @@ Result<CommunicatorParts> join(Bootstrap& bootstrap, std::uint32_t rank, std::ui
   own->trial_value = trial;
   auto infos = introduce(bootstrap, *own, size, deadline_ns);
   if (!infos) return infos.error();
+  crash_point("creation: all introduced");
 
   CommunicatorParts parts;
+  parts.token = std::to_string(infos->front().process) + "." + std::to_string(infos->front().trial_value);
   parts.rank = rank;
   parts.size = size;
   parts.options = options;
@@ -167,21 +201,14 @@ Result<CommunicatorParts> join(Bootstrap& bootstrap, std::uint32_t rank, std::ui
 
   auto transport = choose_transport(options.transport, *infos, TransportRequest{rank, size, own_bytes + room_for_children + symmetric_bytes});
   if (!transport) return transport.error();
+  crash_point("creation: transport chosen");
   // The last words stay behind all else.
   parts.family = std::make_shared<Family>(std::move(*transport), rank, own_bytes - last_words_bytes, room_for_children, symmetric_bytes);
   parts.transport = std::shared_ptr<Transport>(parts.family, &parts.family->transport());
   for (std::uint32_t peer = 0; peer < size; ++peer) parts.family_ranks.push_back(peer);
   parts.ranks_here = ranks_here;
   if (parts.transport->segment_bytes() == 0) parts.share.shrink(0);  // over links staging is private memory
-  auto address = parts.transport->address();
-  // A rank that can't take part says so by an empty address, so that the others learn it now and not at their deadline.
-  auto addresses = bootstrap.all_gather(address ? *address : Address{}, deadline_ns);
-  if (!address) return address.error();
-  if (!addresses) return addresses.error();
-  Result<void> ready = parts.transport->connect(addresses->all(), deadline_ns);
-  if (ready) ready = parts.transport->commit(0, parts.layout.control_bytes());
-  // Nobody goes on before everybody has mapped everything.
-  if (auto all = agree(bootstrap, ready, size, deadline_ns); !all) return all.error();
+  if (auto all = connect_all(bootstrap, parts, deadline_ns); !all) return all.error();
   if (parts.transport->segment_bytes() == 0) {
     parts.status_links = std::make_unique<StatusLinks>(*parts.transport, rank, size);
     if (auto met = parts.status_links->meet(deadline_ns); !met) return met.error();
@@ -189,8 +216,10 @@ Result<CommunicatorParts> join(Bootstrap& bootstrap, std::uint32_t rank, std::ui
   Findings found;
   if (!parts.oversubscribed) found.latency_ns = probe_latency_ns(*parts.transport, parts.layout, parts.rank, parts.size);
   found.reads_others = config()->kernel_copies && parts.transport->segment_bytes() != 0 && ranks_here < size && reads_all(*infos);
+  crash_point("creation: probed");
   auto shared = share_findings(bootstrap, found, deadline_ns);
-  if (!shared) return shared.error();
+  if (!shared) return given_up(parts, shared.error());
+  crash_point("creation: findings shared");
   parts.probed_latency_ns = shared->latency_ns;
   if (shared->reads_others != 0)
     for (const RankInfo& info : *infos) parts.processes.push_back(info.process);

@@ -14,4 +14,9 @@ namespace rondo {
 Result<CommunicatorParts> join(Bootstrap& bootstrap, std::uint32_t rank, std::uint32_t size, const CommunicatorOptions& options,
                                      Topology view, std::uint32_t ranks_here);
 
+/// The only way from parts to a communicator.
+struct Assembly {
+  static Communicator of(CommunicatorParts parts);
+};
+
 }  // namespace rondo

@@ -1,31 +1,8 @@
 // Why a wait doesn't end: disagreement, a lost peer, an abort. Looked at only after the spin budget.
 #include "communicator/impl.hpp"
+#include "communicator/told.hpp"
 
 namespace rondo {
-namespace {
-
-/// A consistent copy of a peer's record, or nothing while it is being written.
-struct SeenRecord {
-  std::uint64_t sequence = 0;
-  CallIdentity identity;
-  std::uint64_t digest = 0;
-};
-
-SeenRecord read_record(const CallRecord& record) {
-  SeenRecord seen;
-  // pairs with Run::enter(): the writer zeroes sequence, releases the fields, then sequence; so a field of another
-  // call shows in the second look at sequence
-  const std::uint64_t before = record.sequence.load(std::memory_order_acquire);
-  const std::uint64_t count = record.count.load(std::memory_order_acquire);
-  const std::uint64_t plan_hash = record.plan_hash.load(std::memory_order_acquire);
-  const std::uint64_t what = record.what.load(std::memory_order_acquire);
-  seen.identity = CallIdentity::of_words(count, plan_hash, what, record.root.load(std::memory_order_acquire));
-  seen.digest = record.digest.load(std::memory_order_acquire);
-  if (record.sequence.load(std::memory_order_relaxed) == before) seen.sequence = before;
-  return seen;
-}
-
-}  // namespace
 
 std::optional<Error> Communicator::Impl::diagnose(Channel& channel, const Operation& operation) {
   if (broken_.load(std::memory_order_acquire)) return broken_error();  // by abort(), or by another thread's call
@@ -89,9 +66,12 @@ Error Communicator::Impl::unreadable(const Channel& channel, const Operation& op
                    " (RONDO_KERNEL_COPIES=0 does without)", operation.run.unreadable(), where};
 }
 
-/// A peer that can't finish this call any more: it left, failed or died before its `done` word reached it.
+/// A peer that can't finish this call any more: it failed or died before its `done` word reached it; or it left, which it may have done because
+/// another one died: that one is looked for first.
 std::optional<Error> Communicator::Impl::find_lost_peer(const Channel& channel, const Operation& operation) {
   const Context& context = channel.context;
+  const auto call = [&] { return describe(operation.prepared->identity) + " (#" + std::to_string(operation.run.call()) + ")"; };
+  std::optional<std::uint32_t> left;
   for (std::uint32_t member = 0; member < context.size(); ++member) {
     if (member == context.rank()) continue;
     const std::uint32_t peer = context.member(member);
@@ -105,8 +85,10 @@ std::optional<Error> Communicator::Impl::find_lost_peer(const Channel& channel, 
     const bool lost = state != MemberState::running || gone;
     // whoever has finished this call did its part of it; if somebody else doesn't, that one is found here too
     if (!lost || (finished && state != MemberState::aborted)) continue;
-    return blame(peer, state, describe(operation.prepared->identity) + " (#" + std::to_string(operation.run.call()) + ")");
+    if (state != MemberState::left) return blame(peer, state, call());
+    if (!left) left = peer;
   }
+  if (left) return blame(*left, MemberState::left, call());
   return std::nullopt;
 }
 

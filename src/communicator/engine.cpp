@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/clock.hpp"
+#include "base/crash_point.hpp"
 #include "base/log.hpp"
 #include "communicator/impl.hpp"
 
@@ -130,6 +131,7 @@ Result<void> Communicator::Impl::run_first(Channel& channel, Operation& operatio
     token_.release();
     return *error;
   }
+  crash_point("call: prepared");
   return run_prepared(channel, operation);
 }
 
@@ -138,12 +140,14 @@ inline Result<void> Communicator::Impl::run_prepared(Channel& channel, Operation
   operation.started_ns = 0;
   operation.timeout_ns = 0;
   begin(channel, operation);
+  crash_point("call: begun");
   // What peers wait for comes first, then what is noted of the call, while they answer.
   Progress progress = advance(channel, operation, 0);
   record_begin(channel, operation);
   if (progress == Progress::blocked) progress = advance(channel, operation, policy_.spins);
   if (progress != Progress::done) [[unlikely]] return finish_slowly(channel, operation);
   recorder_.at(operation.record_index).state = FlightRecorder::State::done;
+  crash_point("call: done");
   token_.release();
   return {};
 }
@@ -219,6 +223,7 @@ std::optional<Error> Communicator::Impl::prepare(Channel& channel, Operation& op
 Result<void> Communicator::Impl::commit_staging(Channel& channel) {
   const std::uint64_t bytes = channel.context.layout().half_bytes * 2;
   if (auto committed = parts_.transport->commit(channel.staging_offset, bytes); !committed) return committed;
+  crash_point("call: staging taken");
   channel.staging_committed = true;
   return {};
 }

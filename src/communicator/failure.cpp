@@ -1,9 +1,9 @@
 // How a communicator ends before its time: what this rank tells the others, and what it makes of what they told.
 #include <algorithm>
-#include <cstring>
 
 #include "base/log.hpp"
 #include "communicator/impl.hpp"
+#include "communicator/last_words.hpp"
 
 namespace rondo {
 
@@ -20,7 +20,7 @@ void Communicator::Impl::fail(const Error& error) {
   const MemberState state = error.code == Errc::aborted ? MemberState::aborted : MemberState::failed;
   StatusLine& status = main_->context.status(rank());
   status.culprit.store(culprit_, std::memory_order_relaxed);
-  leave_last_words(error);
+  leave_last_words(*parts_.transport, rank(), status, error);  // over message links tell_failure() says it
   // pairs with find_lost_peer(): acquire of state sees the culprit, the last words, and the records that explain them
   status.state.store(static_cast<std::uint64_t>(state), std::memory_order_release);
   tell_failure(error);
@@ -68,18 +68,6 @@ Error Communicator::Impl::passed_on(std::uint32_t peer, Errc code, const std::st
   const std::string where = "rank " + std::to_string(rank());
   if (code == Errc::aborted || code == Errc::mismatch || code == Errc::peer_failed) return Error{code, text, 0, where};
   return Error{Errc::peer_failed, who(peer) + " failed: " + text, 0, where};
-}
-
-/// Why this rank fails, for whoever sees its state thereafter. Only fail() comes here, and only once. Over message links
-/// tell_failure() says it; without memory for one page more nobody does.
-void Communicator::Impl::leave_last_words(const Error& error) {
-  if (parts_.transport->segment_bytes() == 0) return;
-  const std::uint64_t offset = parts_.transport->segment_bytes() - last_words_bytes;
-  if (!parts_.transport->commit(offset, last_words_bytes)) return;
-  const std::uint64_t length = std::min<std::uint64_t>(error.detail.size(), last_words_bytes);
-  std::memcpy(parts_.transport->segment(rank()) + offset, error.detail.data(), length);
-  const std::uint64_t code = static_cast<std::uint64_t>(error.code);
-  main_->context.status(rank()).failure.store(code << 32 | length, std::memory_order_relaxed);  // published by state
 }
 
 /// Needs a peer whose state says `failed`: that publishes them. A peer's numbers are not to be trusted.

@@ -4,6 +4,8 @@
 #include <iterator>
 #include <string>
 
+#include "base/crash_point.hpp"
+
 namespace rondo {
 namespace {
 
@@ -64,6 +66,7 @@ void Family::enter(const Room& room, std::uint64_t epoch) {
 
 void Family::leave(const Room& room, std::uint64_t epoch, std::vector<LedgerEntry> peers, std::vector<StagingShare> shares) {
   const std::lock_guard lock(mutex_);
+  crash_point("farewell: before the ledger");
   // pairs with vacated() of the peers: all that this rank read and wrote comes before
   ledger(rank_, room.entry).store(0, std::memory_order_release);
   retired_.push_back({room, epoch, std::move(peers), std::move(shares)});

@@ -1,6 +1,7 @@
 // The communicator's inside. What belongs to one idea is in a file of its own: check.cpp (arguments), create.cpp (bootstrap),
 // split.cpp (one from another), engine.cpp (running), coalesce.cpp (small calls together), fused.cpp (lists), any_source.cpp (receives from
-// anybody), progress.cpp (queued calls), tracer.cpp (recording them), failure.cpp (the end before its time), diagnose.cpp (why a wait doesn't end;
+// anybody), progress.cpp (queued calls), tracer.cpp (recording them), failure.cpp (the end before its time), shrink.cpp (going on without those who
+// have gone), diagnose.cpp (why a wait doesn't end;
 // diagnose_links.cpp over messages), adopt.cpp (plans brought along).
 #pragma once
 
@@ -17,6 +18,7 @@
 #include "communicator/operation.hpp"
 #include "communicator/staging_budget.hpp"
 #include "communicator/status_links.hpp"
+#include "communicator/survivors.hpp"
 #include "communicator/token.hpp"
 #include "communicator/tracer.hpp"
 #include "communicator/waiting.hpp"
@@ -33,6 +35,7 @@ struct CommunicatorParts {
   Topology topology;
   CoreFigures core;                         ///< the same on all ranks, who must plan alike
   std::vector<std::int64_t> processes;      ///< by rank, where the kernel copies from any rank's memory to any other's; else empty
+  std::string token;                        ///< text that no other communicator of this machine has, equal on its ranks
   std::vector<std::string> peers;           ///< "process 4711 on host" by rank: for messages
   std::shared_ptr<Family> family;           ///< shared by communicators that were split from one another
   std::shared_ptr<Transport> transport;     ///< the family's, or a view of it
@@ -85,6 +88,8 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   Result<void> group_end();
   bool in_group() const;
   Result<std::optional<CommunicatorParts>> split(std::int32_t color, std::int32_t key);  // split.cpp
+  Result<CommunicatorParts> shrink();                                                    // shrink.cpp
+  Result<CommunicatorParts> grow(std::uint32_t size, const std::string& job);
   Result<std::shared_ptr<void>> allocate(std::uint64_t bytes);                           // symmetric.cpp
   Result<void> use_plan(const Plan& plan, bool unverified);
   Result<Plan> plan_for(const Call& call);
@@ -181,13 +186,21 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   void progress_loop();
   std::optional<Error> need_progress_thread();
 
+  // shrink.cpp
+  void end_calls();
+  bool is_in_call() const;
+  void give_back_staging();
+  Result<CommunicatorParts> agree_on_survivors(Survivors& survivors, std::int64_t deadline_ns);
+  void look_at(Survivors& survivors, std::uint32_t peer) const;
+  Result<CommunicatorParts> meet_survivors(Survivors& survivors, std::int64_t deadline_ns);
+  void leave_survivors();
+
   // failure.cpp; fail needs the token
   void fail(const Error& error);
   void disown_buffers();
   Error broken_error();
   Error forked_error() const;
   Error passed_on(std::uint32_t peer, Errc code, const std::string& text) const;
-  void leave_last_words(const Error& error);
   Error last_words(std::uint32_t peer) const;
 
   // check.cpp
@@ -245,6 +258,9 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   std::vector<std::function<void()>> ended_;         ///< what is to be told once the token has been given back; guarded by it
   FlightRecorder recorder_;
   std::unique_ptr<Tracer> tracer_;  ///< while calls are traced; guarded by the token
+
+  std::mutex shrink_mutex_;  ///< held by the one thread that shrinks
+  bool shrunk_ = false;      ///< and did; guarded by it
 
   std::atomic<bool> broken_{false};
   std::uint64_t culprit_ = 0;          ///< rank + 1 of the peer whose abort() ended this communicator; guarded by the token

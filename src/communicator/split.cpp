@@ -4,6 +4,7 @@
 
 #include "base/clock.hpp"
 #include "base/config.hpp"
+#include "base/crash_point.hpp"
 #include "communicator/group_transport.hpp"
 #include "communicator/impl.hpp"
 #include "communicator/layouts.hpp"
@@ -60,12 +61,15 @@ class Communicator::Impl::Split {
   /// Errors: of the parent's calls; out_of_resources and the like on all ranks of the color.
   Result<std::optional<CommunicatorParts>> run() {
     bid();
+    crash_point("splitting: share taken");
     auto bids = all_of(bid_);
     if (!bids) return bids.error();
+    crash_point("splitting: bids known");
     if (takes_part()) {
       members_ = members_of(*bids, bid_.color);
       if (!failure_) failure_ = lay_out(*bids);
     }
+    crash_point("splitting: laid out");
     auto offers = all_of(offer());
     if (!offers) return clean(offers.error());
     if (over_links_) {
@@ -76,7 +80,9 @@ class Communicator::Impl::Split {
       if (const std::string reason = reason_of((*offers)[member].reason); !reason.empty() && !failure_)
         failure_ = Error{Errc::peer_failed, "rank " + std::to_string(member) + " could not take part in the split: " + reason, 0, "split"};
     if (failure_) return clean(*failure_);
+    crash_point("splitting: offers known");
     if (!over_links_) map(*offers);
+    crash_point("splitting: mapped");
     return std::optional<CommunicatorParts>(std::move(parts_));
   }
 
@@ -119,6 +125,7 @@ class Communicator::Impl::Split {
     }
     if (common_share < least_share()) return Error{Errc::invalid_argument, "a rank's share of the shared memory is too small", 0, "split"};
     parts_.size = static_cast<std::uint32_t>(members_.size());
+    parts_.token = from.token + "/" + std::to_string(parts_.epoch) + "." + std::to_string(members_.front());
     parts_.options = from.options;
     parts_.topology = from.topology;
     parts_.core = from.core;

@@ -3,30 +3,17 @@
 
 #include "base/process_state.hpp"
 #include "communicator/impl.hpp"
+#include "communicator/told.hpp"
 
 namespace rondo {
 namespace {
 
-/// A member's wait for a signal of another, as it says it.
-struct LongWait {
-  std::uint32_t member = 0;  ///< whom it waits for
-  std::uint32_t lane = 0;    ///< of that member
-  std::uint64_t signals = 0; ///< so many of them, in this call
-};
-
-constexpr unsigned wait_call_shift = 32, wait_lane_shift = 16;
-
 /// What holds a member up in this call: nothing if it hasn't said so, or if what it waited for has come since. Its numbers are not to be trusted.
 std::optional<LongWait> long_wait(const Context& context, std::uint32_t member, std::uint64_t call) {
-  const StatusLine& status = context.status(member);
-  const std::uint64_t waits_for = status.waits_for.load(std::memory_order_relaxed);
-  const LongWait wait{static_cast<std::uint32_t>(waits_for & 0xffff) - 1, static_cast<std::uint32_t>(waits_for >> wait_lane_shift & 0xffff),
-                      status.waits_at.load(std::memory_order_relaxed)};
-  const bool in_this_call = waits_for >> wait_call_shift == (call & 0xffffffff);
-  if (!in_this_call || wait.member >= context.size() || wait.lane >= context.layout().lanes) return std::nullopt;
-  const std::uint64_t target = (call << progress_call_shift) + wait.signals;
-  const std::uint64_t progress = context.lane(wait.member, wait.lane).progress.load(std::memory_order_relaxed);
-  return static_cast<std::int64_t>(progress - target) >= 0 ? std::nullopt : std::optional(wait);
+  const auto wait = read_long_wait(context.status(member), call);
+  if (!wait || wait->member >= context.size() || wait->lane >= context.layout().lanes) return std::nullopt;
+  const bool has_come = wait->is_over(call, context.lane(wait->member, wait->lane).progress.load(std::memory_order_relaxed));
+  return has_come ? std::nullopt : wait;
 }
 
 bool has_entered(const Context& context, std::uint32_t member, std::uint64_t call) {
@@ -50,9 +37,7 @@ void Communicator::Impl::note_waiting(const Channel& channel, const Operation& o
   const ExecStep* step = operation.run.blocked_step();
   StatusLine& status = channel.context.status(channel.context.rank());
   if (step == nullptr || step->op != ExecOp::wait) return status.waits_for.store(0, std::memory_order_relaxed);
-  status.waits_at.store(operation.run.awaited_signals(), std::memory_order_relaxed);
-  status.waits_for.store(operation.run.call() << wait_call_shift | std::uint64_t{step->lane} << wait_lane_shift | (step->rank + 1),
-                         std::memory_order_relaxed);
+  write_long_wait(status, operation.run.call(), {step->rank, step->lane, operation.run.awaited_signals(), step->source_step >> 16, step->source_step & 0xffff});
 }
 
 void Communicator::Impl::note_end_of_waiting() const {

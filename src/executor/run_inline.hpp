@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "base/crash_point.hpp"
 #include "executor/pointer_buffer.hpp"
 #include "executor/run.hpp"
 #include "executor/small_copy.hpp"
@@ -14,8 +15,11 @@ Progress BasicRun<digests>::inline_publish(const ExecStep& step) {
   const Executable& exec = *executable_;
   const ExecOperand* operands = &exec.operands[step.first_operand];
   InlineLine* lines = context_->inline_lines(context_->rank(), parity_, static_cast<std::uint32_t>(operands[1].offset));
+  crash_point("collective: before lines");
   publish_lines(lines, user_address(operands[0]), step.chunk_bytes, flag());
+  crash_point("collective: lines published");
   context_->wake_peers();
+  crash_point("collective: sleepers woken");
   return Progress::done;
 }
 
@@ -24,7 +28,10 @@ Progress BasicRun<digests>::poll_line(std::uint32_t rank, const InlineLine& line
   for (std::uint32_t spin = 0;; ++spin) {
     // pairs with fill_line(): release of the flag publishes the payload
     const std::uint64_t seen = line.flag.load(std::memory_order_acquire);
-    if (seen == flag()) return Progress::done;
+    if (seen == flag()) {
+      crash_point("collective: a line heard");
+      return Progress::done;
+    }
     if (digests && seen >> 32 == (call_ & 0xffffffff) && seen != 0) {
       disagreeing_ = rank;
       return Progress::mismatch;

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/clock.hpp"
+#include "base/crash_point.hpp"
 #include "executor/pointer_buffer.hpp"
 #include "executor/run.hpp"
 #include "executor/small_copy.hpp"
@@ -55,8 +56,10 @@ bool BasicRun<digests>::enter() {
     }
   }
   entered_ = true;
+  crash_point("collective: entered");
   if constexpr (digests) write_record();
   if (executable_->direct) tell_buffers();
+  crash_point("collective: call told");
   return true;
 }
 
@@ -85,8 +88,10 @@ void BasicRun<digests>::finish() {
     for (const std::uint32_t rank : executable_->hears) context.entered[rank] = call_;
   }
   if (executable_->direct && context.homes.anywhere()) context.status(context.rank()).reads.store(0, std::memory_order_release);
+  crash_point("collective: about to be done");
   // pairs with enter() of the peers
   context.status(context.rank()).done.store(call_, std::memory_order_release);
+  crash_point("collective: said that it is done");
 }
 
 template <bool digests>
@@ -184,7 +189,11 @@ template <bool digests>
                                                                    std::uint64_t piece, std::uint32_t spins) {
   switch (step.op) {
     case ExecOp::copy:
-    case ExecOp::reduce: move(step, piece); return Progress::done;
+    case ExecOp::reduce:
+      crash_point("collective: before a piece");
+      move(step, piece);
+      crash_point("collective: piece moved");
+      return Progress::done;
     case ExecOp::fetch: return fetch(step, piece);
     case ExecOp::signal: return signal(step, lane, turn);
     case ExecOp::wait: return wait(step, piece, spins);
@@ -208,12 +217,15 @@ template <bool traced>
 template <bool digests>
 Progress BasicRun<digests>::signal(const ExecStep& step, std::uint32_t lane, std::uint64_t turn) {
   if (step.confirms && !confirmed()) return Progress::blocked;
+  crash_point("collective: before a signal");
   LaneLine& line = context_->lane(context_->rank(), lane);
   if constexpr (digests) line.digest[parity_].store(flag(), std::memory_order_relaxed);
   tell_release(line);
   // pairs with wait(): acquire of progress publishes the digest and everything this lane wrote before
   line.progress.store((call_ << progress_call_shift) + turn * step.stride + step.position, std::memory_order_release);
+  crash_point("collective: signalled");
   context_->wake_peers();
+  crash_point("collective: sleepers woken");
   return Progress::done;
 }
 
@@ -230,6 +242,7 @@ Progress BasicRun<digests>::wait(const ExecStep& step, std::uint64_t piece, std:
     cpu_relax();
   }
   tell_acquire(line);
+  crash_point("collective: a signal heard");
   if (digests && step.check_digest && line.digest[parity_].load(std::memory_order_relaxed) != flag()) {
     disagreeing_ = step.rank;
     return Progress::mismatch;

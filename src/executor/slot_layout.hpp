@@ -33,7 +33,7 @@ struct alignas(cache_line) StatusLine {
   SharedWord reads;     ///< the call in which this member may be reading peers' buffers, where these are a process's own; 0: none
   SharedWord waits_in;  ///< of the first communicator alone: number + 1 of the one in which a call of this rank is slow; 0: none
   SharedWord waits_for; ///< of a call that has waited long: call << 32 | lane of a member << 16 | that member + 1; 0: none
-  SharedWord waits_at;  ///< likewise: how many signals of that lane it waits for
+  SharedWord waits_at;  ///< likewise: own lane << 48 | own step << 32 | how many signals of that lane it waits for
 };
 
 /// Which members this one has areas for messages to: a bit for each, set once. Of a communicator's collectives' context alone.
@@ -55,9 +55,20 @@ struct alignas(cache_line) CallRecord {
   SharedWord digest;
 };
 
-/// Of a communicator's collectives' context alone. Peers look here whenever they have signalled, so nothing else may be written beside it.
+/// Whose area this is, for who reads the segment from outside (`rondo inspect`). `magic` is written last (release), once.
+struct IdentityWords {
+  SharedWord magic;     ///< identity_magic
+  SharedWord rank;      ///< size << 32 | rank in the communicator
+  SharedWord family;    ///< SeenRank::family
+  SharedWord number;    ///< first_of_group << 48 | SeenRank::communicator
+  SharedWord lanes;     ///< of the layout
+};
+
+/// Of a communicator's collectives' context alone. Peers look here whenever they have signalled, so nothing may be written beside it while calls run.
 struct alignas(line_pair) SleepLine {
   SleepWord asleep;
+  SharedWord survivors;  ///< of a communicator that is over: what its rank says in shrink() (SurvivorWord)
+  IdentityWords identity;
 };
 
 /// A lane's progress, and the flag (call << 32 | history) by parity, written before the lane's first signal of a call.

@@ -99,6 +99,21 @@ TEST_CASE("through C a communicator is split and copied", "[threads]") {
   CHECK(run_two(body) == "");
 }
 
+TEST_CASE("through C a communicator shrinks to those that are left", "[threads]") {
+  const auto body = [](Rank c, std::uint32_t rank) -> std::string {
+    Rank both = nullptr, grown = nullptr;
+    std::uint32_t number = 9;
+    float sum = 1;
+    const std::string wrong = first_wrong({
+        expect(rondo_shrink(c, &both), RONDO_SUCCESS), expect(rondo_rank(both, &number), RONDO_SUCCESS),
+        expect(rondo_all_reduce(both, &sum, &sum, 1, RONDO_F32, RONDO_SUM), RONDO_SUCCESS),
+        expect(rondo_grow(both, 2, "job", &grown), RONDO_INVALID_ARGUMENT, "accepted: more than the 2")});
+    rondo_destroy(both);
+    return !wrong.empty() ? wrong : number == rank && sum == 2 ? "" : "a wrong rank or sum";
+  };
+  CHECK(run_two(body) == "");
+}
+
 TEST_CASE("through C messages, groups and works end with the right data", "[threads]") {
   const auto body = [](Rank c, std::uint32_t rank) -> std::string {
     const std::uint32_t peer = 1 - rank;

@@ -113,6 +113,21 @@ TEST_CASE("a rank killed while all leave holds nobody up, and a new communicator
   }
 }
 
+TEST_CASE("a rank that died is named before those that left, perhaps because of it") {
+  const std::string job = fresh_job();
+  const auto leaves = [](Communicator) -> std::string { return ""; };
+  const auto dies = [](Communicator) -> std::string {
+    raise(SIGKILL);
+    return "";
+  };
+  const auto calls = [](Communicator communicator) -> std::string {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    return expect_error(communicator.barrier(), Errc::peer_failed, {"rank 1 ", "died during or before barrier"});
+  };
+  const auto answers = run_children({with_rank(0, 3, job, leaves), with_rank(1, 3, job, dies), with_rank(2, 3, job, calls)}, 30);
+  CHECK(complaints({answers[0], "", answers[2]}) == "");
+}
+
 TEST_CASE("nothing is left of a job whose ranks were all killed, and one of the same name works") {
   const std::string before = names_on_this_machine(), job = fresh_job();
   const auto killed = [](Communicator communicator) -> std::string {

@@ -30,10 +30,11 @@ std::string missing_steps(const Trace& trace) {
   }
   for (const auto& [call, steps] : calls) {
     const auto& lanes = trace.plans[call.first].lanes;
+    const bool all = signalling.count(call.first) != 0;
     std::uint64_t in_plan = 0;
     for (const auto& lane : lanes)
       in_plan += static_cast<std::uint64_t>(std::count_if(lane.begin(), lane.end(), [&](const std::string& step) {
-        return signalling.count(call.first) != 0 || step.starts_with("copy") || step.starts_with("reduce");
+        return all || step.starts_with("copy") || step.starts_with("reduce");
       }));
     std::uint64_t pieces = 0;
     for (const auto& [lane, step, piece] : steps) pieces = std::max(pieces, piece + 1);

@@ -38,9 +38,9 @@ constexpr std::array ends{
     End{"record field", "src/executor/run_steps.hpp", "record.count.store(", release},
     End{"record last field", "src/executor/run_steps.hpp", "record.digest.store(", release},
     End{"record", "src/executor/run_steps.hpp", "record.sequence.store(call_", release},
-    End{"read record", "src/communicator/diagnose.cpp", "const std::uint64_t before = record.sequence.load(", acquire},
-    End{"read field", "src/communicator/diagnose.cpp", "const std::uint64_t count = record.count.load(", acquire},
-    End{"read last field", "src/communicator/diagnose.cpp", "seen.digest = record.digest.load(", acquire},
+    End{"read record", "src/communicator/told.cpp", "const std::uint64_t before = record.sequence.load(", acquire},
+    End{"read field", "src/communicator/told.cpp", "const std::uint64_t count = record.count.load(", acquire},
+    End{"read last field", "src/communicator/told.cpp", "seen.digest = record.digest.load(", acquire},
     End{"fail", "src/communicator/failure.cpp", "status.state.store(", release},
     End{"look at state", "src/communicator/diagnose.cpp", "const auto state = ", acquire},
     End{"disown", "src/communicator/failure.cpp", "std::atomic_thread_fence(", release},
@@ -54,6 +54,8 @@ constexpr std::array ends{
     End{"enter ledger", "src/communicator/family.cpp", "ledger(rank_, room.entry).store(epoch", release},
     End{"leave ledger", "src/communicator/family.cpp", "ledger(rank_, room.entry).store(0", release},
     End{"look at ledger", "src/communicator/family.cpp", "return ledger(peer.rank, peer.entry).load(", acquire},
+    End{"enter shrinking", "src/communicator/shrink.cpp", "word.store(survivors.word(), ", release},
+    End{"look at survivor", "src/communicator/shrink.cpp", "survivors.saw(peer, ", acquire},
     End{"take token", "src/communicator/token.hpp", "bool try_acquire() {", acquire},
     End{"give token", "src/communicator/token.hpp", "void release() {", release},
 };
@@ -207,6 +209,16 @@ Body reuses(World&, Thread& me, Orders order) {
   co_await me.write(0, 1);
 }
 
+Body ends_its_calls(World&, Thread& me, Orders order) {
+  co_await me.read(0);  // a peer's slot
+  co_await me.store(0, 1, order["enter shrinking"]);
+}
+
+Body gives_slots_back(World&, Thread& me, Orders order) {
+  co_await me.await(0, 1, order["look at survivor"]);
+  co_await me.write(0, 1);
+}
+
 Body turns_the_crank(World&, Thread& me, Orders order) {
   co_await me.take(0, order["take token"]);
   co_await me.write(0, co_await me.read(0) + 1);
@@ -236,6 +248,9 @@ TEST_CASE("memory isn't unmapped while a thread reads it") {
   needs(both<unmaps, reads_memory>, {"break", "look for readers", "tell reading", "look at broken", "end reading"});
 }
 TEST_CASE("a room is used again once all ranks have left it") { needs(both<leaves, reuses>, {"leave ledger", "enter ledger", "look at ledger"}); }
+TEST_CASE("slots are given back once those that are left have ended their calls") {
+  needs(both<ends_its_calls, gives_slots_back>, {"enter shrinking", "look at survivor"});
+}
 TEST_CASE("a token passes on what its holder did") { needs(both<turns_the_crank, turns_the_crank>, {"take token", "give token"}); }
 
 TEST_CASE("the code has the orders that were tried") {

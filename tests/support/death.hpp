@@ -19,12 +19,15 @@ class Death {
   Death& operator=(const Death&) = delete;
   ~Death() { munmap(at_, sizeof *at_); }
   /// Ends this process, whichever thread calls it.
-  void come() const {
+  void come() const { come_to(getpid()); }
+  /// Ends another one.
+  void come_to(pid_t process) const {
     at_->store(rondo::now_ns(), std::memory_order_release);
-    kill(getpid(), SIGKILL);
+    kill(process, SIGKILL);
   }
-  // pairs with come()
+  // pairs with come_to()
   std::int64_t passed_ns() const { return rondo::now_ns() - at_->load(std::memory_order_acquire); }
+  bool has_come() const { return at_->load(std::memory_order_acquire) != 0; }
 
  private:
   std::atomic<std::int64_t>* at_;

@@ -10,6 +10,7 @@ void add_plan(CLI::App& app, int& status);
 void add_verify(CLI::App& app, int& status);
 void add_doctor(CLI::App& app, int& status);
 void add_calibrate(CLI::App& app, int& status);
+void add_inspect(CLI::App& app, int& status);
 
 /// Whether the RONDO_ variables make sense; if not, says on stderr which doesn't, as `rondo COMMAND`.
 bool environment_makes_sense(const char* command);

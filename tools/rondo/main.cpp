@@ -1,4 +1,4 @@
-// rondo: show a machine, plan a collective, prove a plan, say what is missing.
+// rondo: show a machine, plan a collective, prove a plan, say what is missing and what ranks are doing.
 #include <cstdio>
 #include <string>
 
@@ -7,7 +7,7 @@
 #include "tools/support/version.hpp"
 
 int main(int argc, char** argv) {
-  CLI::App app{"Rondo shows the machine, plans collectives for it, proves the plans, and says what is missing.", "rondo"};
+  CLI::App app{"Rondo shows the machine, plans collectives for it, proves the plans, and says what is missing and what ranks are doing.", "rondo"};
   app.set_version_flag("--version", "rondo " + tool_support::version_text());
   app.require_subcommand(1);
   int status = 0;
@@ -16,6 +16,7 @@ int main(int argc, char** argv) {
   add_verify(app, status);
   add_doctor(app, status);
   add_calibrate(app, status);
+  add_inspect(app, status);
   (void)tool_support::parse(app, argc, argv, "rondo", status);
   return status;
 }

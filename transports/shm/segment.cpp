@@ -8,6 +8,7 @@
 #include <cstring>
 #include <string>
 
+#include "base/crash_point.hpp"
 #include "base/descriptors.hpp"
 
 namespace rondo {
@@ -50,10 +51,13 @@ Result<SharedSegment> SharedSegment::create(std::uint64_t bytes) {
     if (errno == EMFILE || errno == ENFILE) return no_descriptor_left("make a shared segment with", errno, "shm segment");
     return system_error(Errc::out_of_resources, "memfd_create failed", errno);
   }
+  crash_point("connect: segment made");
   if (ftruncate(segment.fd_.get(), static_cast<off_t>(bytes)) != 0)
     return system_error(Errc::out_of_resources, "cannot size a shared segment to " + std::to_string(bytes) + " bytes (limit: ulimit -f)", errno);
+  crash_point("connect: segment sized");
   if (fcntl(segment.fd_.get(), F_ADD_SEALS, required_seals | F_SEAL_SEAL) != 0)
     return system_error(Errc::unsupported, "cannot seal a memfd", errno);
+  crash_point("connect: segment sealed");
   auto data = map_shared(segment.fd_.get(), bytes);
   if (!data) return data.error();
   segment.data_ = *data;
@@ -69,6 +73,7 @@ Result<SharedSegment> SharedSegment::map(int fd, std::uint64_t bytes) {
   const int seals = fcntl(fd, F_GET_SEALS);
   if (seals < 0 || (seals & required_seals) != required_seals)
     return system_error(Errc::invalid_argument, "a peer's segment is not a memfd sealed against resizing", 0);
+  crash_point("connect: a peer's segment examined");
   auto data = map_shared(fd, bytes);
   if (!data) return data.error();
   SharedSegment segment;
@@ -87,7 +92,10 @@ Result<void> SharedSegment::commit(std::uint64_t offset, std::uint64_t bytes) {
   do {
     failed = fallocate(fd_.get(), 0, static_cast<off_t>(offset), static_cast<off_t>(bytes)) == 0 ? 0 : errno;
   } while (failed == EINTR);
-  if (failed == 0) return {};
+  if (failed == 0) {
+    crash_point("connect: memory committed");
+    return {};
+  }
   return system_error(Errc::out_of_resources, "no memory for " + std::to_string(bytes) + " bytes of shared staging", failed);
 }
 

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string>
 
+#include "base/crash_point.hpp"
 #include "base/descriptors.hpp"
 #include "base/fork_guard.hpp"
 #include "transports/shm/segment.hpp"
@@ -34,8 +35,10 @@ class ShmTransport final : public Transport {
   ~ShmTransport() override {
     if (born_in_ != fork_generation()) (void)lifeline_.release();  // a forked child's copy was closed at the fork
     if (lifeline_) forget_in_children(lifeline_.get());
-    for (const Fd& lifeline : peer_lifelines_)
+    for (const Fd& lifeline : peer_lifelines_) {
+      crash_point("farewell: a lifeline unwatched");
       if (lifeline) unwatch_lifeline(lifeline.get());
+    }
   }
 
   std::string_view name() const override { return "shm"; }
@@ -46,6 +49,7 @@ class ShmTransport final : public Transport {
     own_ = std::move(*segment);
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) return no_descriptor_left("make this rank's lifeline with", errno, "shm");
+    crash_point("connect: lifeline made");
     lifeline_.reset(ends[1]);
     close_in_children(lifeline_.get());
     offered_.reset(ends[0]);
@@ -69,10 +73,12 @@ class ShmTransport final : public Transport {
         mapped.error().detail = "rank " + std::to_string(rank) + ": " + mapped.error().detail;
         return mapped.error();
       }
+      crash_point("connect: a peer's segment mapped");
       peers_[rank] = std::move(*mapped);
       peer_lifelines_[rank].reset(fcntl(all[rank].descriptors[1], F_DUPFD_CLOEXEC, 0));
       if (!peer_lifelines_[rank] || !watch_lifeline(peer_lifelines_[rank].get(), rank, note_))
         return no_means_to_watch(rank, errno);
+      crash_point("connect: a peer watched");
     }
     offered_.reset();
     return {};

@@ -10,6 +10,7 @@
 #include <thread>
 #include <unordered_map>
 
+#include "base/crash_point.hpp"
 #include "base/fd.hpp"
 #include "base/fork_guard.hpp"
 
@@ -53,6 +54,7 @@ class Watcher {
     if (epoll_) return true;
     epoll_.reset(epoll_create1(EPOLL_CLOEXEC));
     if (!epoll_) return false;
+    crash_point("connect: watcher's set made");
     close_in_children(epoll_.get());
     // The thread takes no signals: they belong to the program that uses the library.
     sigset_t all, before;
@@ -60,7 +62,10 @@ class Watcher {
     pthread_sigmask(SIG_SETMASK, &all, &before);
     const int refused = start_thread();
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    if (refused == 0) return true;
+    if (refused == 0) {
+      crash_point("connect: watcher's thread started");
+      return true;
+    }
     forget_in_children(epoll_.get());
     epoll_.reset();  // the next one tries again
     errno = refused;

@@ -1,0 +1,7 @@
+#include "rondo/communicator.hpp"
+
+namespace rondo {
+
+int version() { return 100; }
+
+}  // namespace rondo

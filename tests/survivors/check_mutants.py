@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""The simulation of shrink()'s agreement finds each of these faults in src/communicator/survivors.cpp.
+
+check_mutants.py COMPILER: compiles the agreement with one transition broken and runs the simulation; exit 1, and the names, when it finds nothing."""
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+SEEDS = "30000"
+# What is broken, the text that says it, and what stands there instead.
+MUTANTS = [
+    ("complete doesn't lead to a meeting", "Event::complete, State::meeting", "Event::complete, State::voting"),
+    ("a refusal that is seen while gathering is passed over", "Event::one_refused, State::given_up},\n    Edge{State::gathering, Event::refused",
+     "Event::one_refused, State::gathering},\n    Edge{State::gathering, Event::refused"),
+    ("who refuses while gathering goes on gathering", "Edge{State::gathering, Event::refused, State::given_up}", "Edge{State::gathering, Event::refused, State::gathering}"),
+    ("who has met goes on without the others' votes", "Event::met, State::voting", "Event::met, State::going_on"),
+    ("who misses somebody gives up", "Event::lost, State::voting", "Event::lost, State::given_up"),
+    ("who refuses at the meeting votes all the same", "Edge{State::meeting, Event::refused, State::given_up}", "Edge{State::meeting, Event::refused, State::voting}"),
+    ("all have joined, and it gives up", "Event::all_joined, State::going_on", "Event::all_joined, State::given_up"),
+    ("one is lost, and it goes on", "Event::one_lost, State::gathering", "Event::one_lost, State::going_on"),
+    ("one refuses, and it goes on", "Edge{State::voting, Event::one_refused, State::given_up}", "Edge{State::voting, Event::one_refused, State::going_on}"),
+    ("a word seen before its rank was known to have gone is its last", "peers_[peer] = {word, gone || word.left}", "peers_[peer] = {word, true}"),
+    ("a rank that has gone is waited for", "peers_[peer] = {word, gone || word.left}", "peers_[peer] = {word, word.left}"),
+    ("the votes aren't waited for", "if (vote <= Vote::entered) return std::nullopt;", "if (vote < Vote::entered) return std::nullopt;"),
+    ("whoever died without a vote isn't lost", "return vote <= Vote::entered && peer.final ? Vote::lost : vote;", "return vote;"),
+    ("a rank of a later attempt has voted for this one", "if (peer.word.attempt > own_.attempt) return Vote::lost;", "if (peer.word.attempt > own_.attempt) return Vote::joined;"),
+    ("a refusal counts for less than a loss", "return refused ? Event::one_refused : lost ? Event::one_lost :", "return lost ? Event::one_lost : refused ? Event::one_refused :"),
+    ("whoever gives up while gathering lets the others wait for its vote", " || (event == Event::one_refused && state_ == State::gathering)", ""),
+    ("the ranks that entered earlier attempts are members", "return peer.word.attempt > own_.attempt || (peer.word.attempt == own_.attempt && peer.word.vote != Vote::none);",
+     "return peer.word.attempt != 0;"),
+    ("nobody is known to stay away", "return peer != rank_ && vote_of(peers_[peer]) >= Vote::lost;", "return peer == size_t(-1);"),
+]
+
+
+def survives(compiler, source, folder):
+    """Whether the simulation finds nothing wrong with the agreement of this source."""
+    (folder / "survivors.cpp").write_text(source, encoding="utf-8")
+    program = folder / "simulate"
+    subprocess.run([compiler, "-std=c++20", "-O1", f"-I{ROOT}/include", f"-I{ROOT}/src", f"-I{ROOT}/tests", str(folder / "survivors.cpp"),
+                    str(folder / "simulation.o"), str(folder / "main.o"), "-o", str(program)], check=True)
+    run = subprocess.run([str(program), "1", SEEDS], stdout=subprocess.PIPE, text=True, timeout=300)
+    return run.returncode == 0
+
+
+def main(arguments):
+    compiler = arguments[0]
+    source = (ROOT / "src/communicator/survivors.cpp").read_text(encoding="utf-8")
+    wrong = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for file, object_file in (("simulation.cpp", "simulation.o"), ("program/simulate_survivors.cpp", "main.o")):
+            subprocess.run([compiler, "-std=c++20", "-O1", "-c", f"-I{ROOT}/include", f"-I{ROOT}/src", f"-I{ROOT}/tests", f"{ROOT}/tests/survivors/{file}",
+                            "-o", str(folder / object_file)], check=True)
+        if not survives(compiler, source, folder):
+            wrong.append("the agreement as it is fails the simulation")
+        for what, old, new in MUTANTS:
+            if source.count(old) != 1:
+                wrong.append(f"'{what}': its text is there {source.count(old)} times: {old}")
+            elif survives(compiler, source.replace(old, new), folder):
+                wrong.append(f"the simulation doesn't find that {what}")
+    for line in wrong:
+        print(f"check_mutants.py: {line}", file=sys.stderr)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
