@@ -35,6 +35,9 @@ struct CommunicatorOptions {
   /// Reductions whose bits depend on the inputs and the number of ranks alone: not on the message's size, its pieces, the algorithm, the
   /// transport or timing. Algorithms that can't are left out; calls that none can serve are unsupported (docs/design/0009-strict.md).
   bool strict = false;
+  /// Whatever passes between ranks has checksums, and what isn't as it was written is the error `corrupted` of the same call, which names the ranks and the
+  /// place. No call then reads peers' buffers where they are. What it costs: docs/design/0016-integrity.md. Equal on all ranks.
+  bool integrity = false;
   /// all_reduces with fewer bytes than this, of one type and operation, that are started one after another run together, up to so many bytes: one call
   /// on a list in the place of many. 0: each by itself; 1 GiB at most. Ranks agree on each batch, so all such calls pay for it, run() too. Equal on all ranks.
   std::uint64_t coalesce_bytes = 0;

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 
+#include "rondo/checksum.hpp"
 #include "rondo/types.hpp"
 
 namespace rondo {
@@ -50,6 +51,10 @@ struct WireCall {
 /// Does a call with one wire type.
 using WireKernel = void (*)(const WireCall& call);
 
+/// A sum of two sources, neither scaled nor divided, into one destination. Gives `checksum` the bytes of source number `checked`, 0 or
+/// 1, which are the next part of its string.
+using CheckedKernel = void (*)(const KernelCall& call, std::uint32_t checked, Checksum& checksum);
+
 /// Kernels by operation and type. 16-bit floating types are widened to f32, combined there, and rounded once (to nearest
 /// even). Integer sums wrap. min/max: a NaN in any source gives a NaN. A null entry: not defined (is_defined is false).
 /// avg and premul_sum share sum's entry semantics; they differ by the call's fields alone, which no other operation takes
@@ -57,6 +62,7 @@ using WireKernel = void (*)(const WireCall& call);
 struct KernelTable {
   std::array<std::array<Kernel, data_type_count>, reduce_op_count> reduce{};  ///< by operation, then type
   std::array<WireKernel, data_type_count> wire{};  ///< by wire type; null but for f16 and bf16
+  std::array<CheckedKernel, data_type_count> checked_sums{};  ///< by type; null but for floating ones
   /// The entry for both; null where they are not defined together.
   Kernel get(ReduceOp op, DataType type) const { return reduce[static_cast<std::size_t>(op)][static_cast<std::size_t>(type)]; }
 };

@@ -36,6 +36,7 @@ struct Request {
 struct PlanLimits {
   std::uint64_t staging_bytes = 500u << 10;  ///< slots of one rank for one call (one parity half)
   std::uint32_t inline_bytes = 32 * 56;      ///< inlined scratch of one rank for one call: payload bytes of its flags' lines
+  std::uint32_t slot_header_bytes = 0;       ///< of each slot, besides its chunk's piece
   bool mapped = true;                        ///< ranks can read each other's segments; false: links alone (send/recv)
 };
 

@@ -23,6 +23,7 @@ enum class Errc {
   aborted,            ///< abort() was called
   out_of_resources,   ///< memory, descriptors or another limit; the detail names the limit and the need
   io,                 ///< a file or a socket failed
+  corrupted,          ///< data changed on their way between ranks (CommunicatorOptions::integrity); the detail says whose, and where
 };
 
 /// The name of an error kind as it is printed: "invalid_argument", ...

@@ -44,7 +44,8 @@ typedef enum RONDO_ENUM {
   RONDO_DEADLINE_EXCEEDED = 6,  /**< a wait outlasted its deadline; likewise, but for rondo_work_wait_for() */
   RONDO_ABORTED = 7,            /**< rondo_abort(), here or on another rank; likewise */
   RONDO_OUT_OF_RESOURCES = 8,   /**< memory, threads, descriptors or another limit, which the text names */
-  RONDO_IO = 9                  /**< a file or a socket failed */
+  RONDO_IO = 9,                 /**< a file or a socket failed */
+  RONDO_CORRUPTED = 10          /**< data changed on their way between ranks (rondo_options::integrity); the communicator is broken from here on */
 } rondo_status;
 
 /** The version of the library that runs: major * 10000 + minor * 100 + patch. */
@@ -129,6 +130,8 @@ typedef struct {
                                           rondo::CommunicatorOptions::coalesce_bytes says; 0: RONDO_COALESCE_BYTES of the environment, or none */
   double coalesce_seconds;           /**< how long one that nobody waits for is held back for others to come, at most 1; 0: RONDO_COALESCE_TIME of the
                                           environment, or not at all */
+  uint64_t integrity;                /**< not 0: what passes between ranks has checksums, as rondo::CommunicatorOptions::integrity says; 0: RONDO_INTEGRITY of
+                                          the environment, or not */
 } rondo_options;
 
 /** This process's rank of the job that the environment describes, as torchrun sets it (RANK, WORLD_SIZE, MASTER_PORT, ...).
@@ -143,8 +146,8 @@ rondo_status rondo_create_local(uint32_t rank, uint32_t size, const char* job, d
 /** `count` ranks in this process, for as many threads: communicators[r] is rank r's. Blocks for some milliseconds. */
 rondo_status rondo_create_in_process(uint32_t count, double timeout_seconds, rondo_communicator** communicators);
 
-/** rondo_create_from_environment() with all options; NULL: the defaults. Ranks that give different algorithms, transports, strictness or coalesce_bytes
- * get RONDO_MISMATCH. */
+/** rondo_create_from_environment() with all options; NULL: the defaults. Ranks that give different algorithms, transports, strictness, integrity or
+ * coalesce_bytes get RONDO_MISMATCH. */
 rondo_status rondo_create_from_environment_with_options(const rondo_options* options, rondo_communicator** communicator);
 
 /** rondo_create_local() with all options; NULL: the defaults. Errors: as rondo_create_from_environment_with_options(). */

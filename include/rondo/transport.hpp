@@ -22,7 +22,7 @@ struct Address {
 
 /// A message in a link's slot. `header` travels with it: the sender's call, so that disagreement is found out.
 struct Message {
-  static constexpr std::size_t header_words = 6;  ///< length of a header
+  static constexpr std::size_t header_words = 7;  ///< length of a header
   std::uint64_t* header = nullptr;                ///< header_words of them
   std::byte* payload = nullptr;                   ///< null: no message
   std::uint64_t bytes = 0;                        ///< of the payload

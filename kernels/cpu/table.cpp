@@ -11,6 +11,7 @@ KernelTable make_kernel_table() {
   add_short_kernels(table);
   add_word_kernels(table);
   add_wire_kernels(table);
+  add_checked_kernels(table);
   return table;
 }
 

@@ -12,6 +12,7 @@ void add_byte_kernels(KernelTable& table);
 void add_short_kernels(KernelTable& table);
 void add_word_kernels(KernelTable& table);
 void add_wire_kernels(KernelTable& table);
+void add_checked_kernels(KernelTable& table);
 
 /// The whole table for the instruction set that Highway chooses now: the best one unless
 /// hwy::SetSupportedTargetsForTest said otherwise. cpu_kernels() calls it once.

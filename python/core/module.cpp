@@ -2,10 +2,12 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include <chrono>
+#include <tuple>
 
 #include "communicator.hpp"
 #include "errors.hpp"
@@ -24,13 +26,18 @@ std::chrono::nanoseconds duration_of(double seconds, const char* name) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(Seconds(std::min(seconds, longest)));
 }
 
-rondo::CommunicatorOptions options_of(double timeout, double bootstrap_timeout, const std::string& algorithm, const std::string& transport, bool strict) {
+/// timeout, bootstrap_timeout, algorithm, transport, strict, integrity: as Communicator's options in Python.
+using Options = std::tuple<double, double, std::string, std::string, bool, bool>;
+
+rondo::CommunicatorOptions options_of(const Options& given) {
+  const auto& [timeout, bootstrap_timeout, algorithm, transport, strict, integrity] = given;
   rondo::CommunicatorOptions options;
   options.timeout = duration_of(timeout, "timeout");
   options.bootstrap_timeout = duration_of(bootstrap_timeout, "bootstrap_timeout");
   options.algorithm = algorithm;
   options.transport = transport;
   options.strict = strict;
+  options.integrity = integrity;
   return options;
 }
 
@@ -46,17 +53,13 @@ nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>> bytes_of(Communicator& communi
 
 void bind_creation(nb::module_& module) {
   const auto without_lock = nb::call_guard<nb::gil_scoped_release>();
-  module.def("from_environment", [](double timeout, double bootstrap_timeout, const std::string& algorithm, const std::string& transport, bool strict) {
-    return wrap(rondo::Communicator::from_environment(options_of(timeout, bootstrap_timeout, algorithm, transport, strict)));
+  module.def("from_environment", [](const Options& options) { return wrap(rondo::Communicator::from_environment(options_of(options))); }, without_lock);
+  module.def("local", [](std::uint32_t rank, std::uint32_t size, const std::string& job, const Options& options) {
+    return wrap(rondo::Communicator::local(rank, size, job, options_of(options)));
   }, without_lock);
-  module.def("local", [](std::uint32_t rank, std::uint32_t size, const std::string& job, double timeout, double bootstrap_timeout, const std::string& algorithm,
-                         const std::string& transport, bool strict) {
-    return wrap(rondo::Communicator::local(rank, size, job, options_of(timeout, bootstrap_timeout, algorithm, transport, strict)));
-  }, without_lock);
-  module.def("in_process", [](std::uint32_t size, double timeout, double bootstrap_timeout, const std::string& algorithm, const std::string& transport,
-                              bool strict) {
+  module.def("in_process", [](std::uint32_t size, const Options& options) {
     std::vector<std::unique_ptr<Communicator>> ranks;
-    for (auto& rank : checked(rondo::Communicator::in_process(size, options_of(timeout, bootstrap_timeout, algorithm, transport, strict))))
+    for (auto& rank : checked(rondo::Communicator::in_process(size, options_of(options))))
       ranks.push_back(std::make_unique<Communicator>(std::move(rank)));
     return ranks;
   }, without_lock);

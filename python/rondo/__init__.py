@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rondo._communicator import Work as Work
     from rondo._communicator import trace_file as trace_file
     from rondo._errors import AbortedError as AbortedError
+    from rondo._errors import CorruptedError as CorruptedError
     from rondo._errors import DeadlineError as DeadlineError
     from rondo._errors import Error as Error
     from rondo._errors import InvalidPlanError as InvalidPlanError
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from rondo._errors import UnsupportedError as UnsupportedError
 
 _HOMES = {"Communicator": "_communicator", "Work": "_communicator", "trace_file": "_communicator"}
-_ERRORS = ["AbortedError", "DeadlineError", "Error", "InvalidPlanError", "MismatchError", "PeerFailedError", "ResourceError", "UnsupportedError"]
+_ERRORS = ["AbortedError", "CorruptedError", "DeadlineError", "Error", "InvalidPlanError", "MismatchError", "PeerFailedError", "ResourceError", "UnsupportedError"]
 __all__ = [*_HOMES, *_ERRORS]
 
 

@@ -17,7 +17,8 @@ from rondo._errors import Error
 Array = Any
 """A contiguous array in this machine's memory: a numpy.ndarray, a torch.Tensor, or what else has __dlpack__ or the buffer protocol."""
 
-_OPTIONS: dict[str, Any] = {"timeout": 1800.0, "bootstrap_timeout": 300.0, "algorithm": "", "transport": "", "strict": False}
+_OPTIONS: dict[str, Any] = {"timeout": 1800.0, "bootstrap_timeout": 300.0, "algorithm": "", "transport": "", "strict": False,
+                             "integrity": False}
 
 
 def _options(given: dict[str, Any]) -> tuple[Any, ...]:
@@ -56,8 +57,8 @@ class Communicator:
 
     op: "sum", "prod", "min", "max", "avg", "premul_sum" (`scale` multiplies this rank's array first), "band", "bor" or "bxor".
 
-    Raises ValueError and TypeError (this rank's arguments; the group stays usable), MismatchError, PeerFailedError, DeadlineError and AbortedError
-    (after which every call raises the same: make a new communicator).
+    Raises ValueError and TypeError (this rank's arguments; the group stays usable), MismatchError, PeerFailedError, DeadlineError, AbortedError and
+    CorruptedError (after which every call raises the same: make a new communicator).
     """
 
     def __init__(self, core: Any) -> None:
@@ -70,19 +71,19 @@ class Communicator:
         """This process's rank of the job that torchrun's variables describe: RANK, WORLD_SIZE, MASTER_PORT. Waits until all ranks are there.
 
         options: timeout and bootstrap_timeout in seconds, of each call and of this one; algorithm, transport: forced; strict: sums of the same bits
-        whatever the algorithm and the size.
+        whatever the algorithm and the size; integrity: what passes between ranks has checksums, and what changed on the way raises CorruptedError.
         """
-        return cls(_core.from_environment(*_options(options)))
+        return cls(_core.from_environment(_options(options)))
 
     @classmethod
     def local(cls, rank: int, size: int, job: str, **options: Any) -> Communicator:
         """Rank `rank` of the `size` processes on this machine that give the same text as `job`. Options as from_environment()."""
-        return cls(_core.local(rank, size, job, *_options(options)))
+        return cls(_core.local(rank, size, job, _options(options)))
 
     @classmethod
     def in_process(cls, size: int, **options: Any) -> list[Communicator]:
         """`size` ranks in this process, for as many threads. Options as from_environment()."""
-        return [cls(core) for core in _core.in_process(size, *_options(options))]
+        return [cls(core) for core in _core.in_process(size, _options(options))]
 
     @property
     def rank(self) -> int:

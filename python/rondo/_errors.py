@@ -33,6 +33,10 @@ class ResourceError(Error, MemoryError):
     """Memory, descriptors or another limit; the text names the limit and the need."""
 
 
+class CorruptedError(Error):
+    """Data changed on their way between ranks, as a communicator with integrity finds; the text says whose, and where. The communicator is broken."""
+
+
 KINDS = {
     "invalid_argument": ValueError,
     "unsupported": UnsupportedError,
@@ -43,4 +47,5 @@ KINDS = {
     "aborted": AbortedError,
     "out_of_resources": ResourceError,
     "io": OSError,
+    "corrupted": CorruptedError,
 }

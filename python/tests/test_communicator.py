@@ -337,6 +337,16 @@ def given_up(c):
     refused(rondo.AbortedError, ["abort()"], work.wait)
 
 
+def test_what_passes_between_ranks_may_have_checksums():
+    def body(c):
+        for count in (1, 100_000):
+            assert c.all_reduce(np.full(count, c.rank + 1.0)).tolist() == [3.0] * count
+        assert c.plan("all_reduce", np.ones(1), np.ones(1))["protocol"] == "staged"
+
+    in_threads(2, body, integrity=True)
+    assert issubclass(rondo.CorruptedError, rondo.Error)
+
+
 def test_failures_are_exceptions_that_say_what_happened():
     in_threads(2, disagreeing)
     in_threads(2, late, timeout=0.3)

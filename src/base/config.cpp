@@ -23,6 +23,7 @@ const std::vector<Variable>& known_variables() {
       {"RONDO_ALGORITHM", "use this algorithm wherever it can serve", "an algorithm's name, see 'rondo plan'",
        "the cost model chooses"},
       {"RONDO_STRICT", "reductions whose bits depend on the inputs and the number of ranks alone", "0, 1", "0"},
+      {"RONDO_INTEGRITY", "what passes between ranks has checksums, and what changed on the way is an error", "0, 1", "0"},
       {"RONDO_COALESCE_BYTES", "smaller all_reduces that are started one after another run together, up to so many bytes", "a size from 0 to 1G", "0"},
       {"RONDO_COALESCE_TIME", "how long one that nobody waits for is held back for others to come", "seconds, a decimal number greater than 0 and at most 1",
        "none are held back"},
@@ -129,6 +130,7 @@ Result<Config> parse_config(const Environment& environment) {
   }
   if (const auto text = lookup(environment, "RONDO_ALGORITHM")) result.algorithm = *text;
   if (auto read = read_switch(environment, "RONDO_STRICT", result.strict); !read) return read.error();
+  if (auto read = read_switch(environment, "RONDO_INTEGRITY", result.integrity); !read) return read.error();
   if (const auto text = lookup(environment, "RONDO_COALESCE_BYTES")) {
     const auto bytes = parse_size(*text);
     if (!bytes || *bytes > (1u << 30)) return bad_value("RONDO_COALESCE_BYTES", *text);

@@ -22,6 +22,7 @@ struct Config {
   std::optional<std::chrono::nanoseconds> timeout;
   std::string algorithm;
   bool strict = false;                     ///< of communicators whose program doesn't say it
+  bool integrity = false;                  ///< likewise
   std::uint64_t coalesce_bytes = 0;            ///< of communicators whose program doesn't say it
   std::chrono::nanoseconds coalesce_time{0};  ///< likewise
   std::uint64_t staging_bytes = 8u << 20;  ///< all shared memory of this process, control words included

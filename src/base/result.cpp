@@ -15,6 +15,7 @@ std::string_view to_string(Errc code) {
     case Errc::aborted: return "aborted";
     case Errc::out_of_resources: return "out_of_resources";
     case Errc::io: return "io";
+    case Errc::corrupted: return "corrupted";
   }
   return "unknown";
 }

@@ -10,7 +10,7 @@
 namespace rondo::c {
 namespace {
 
-static_assert(static_cast<int>(Errc::io) + 1 == RONDO_IO);
+static_assert(static_cast<int>(Errc::corrupted) + 1 == RONDO_CORRUPTED);
 static_assert(static_cast<int>(DataType::f64) == RONDO_F64 && static_cast<int>(DataType::f16) == RONDO_F16);
 static_assert(static_cast<int>(ReduceOp::bxor) == RONDO_BXOR && static_cast<int>(ReduceOp::avg) == RONDO_AVG);
 static_assert(static_cast<int>(Collective::barrier) == RONDO_BARRIER && static_cast<int>(Collective::all_to_all_v) == RONDO_ALL_TO_ALL_V);

@@ -13,7 +13,7 @@ using namespace rondo::c;
 
 namespace {
 
-static_assert(sizeof(rondo_options) == offsetof(rondo_options, coalesce_seconds) + sizeof(rondo_options::coalesce_seconds));
+static_assert(sizeof(rondo_options) == offsetof(rondo_options, integrity) + sizeof(rondo_options::integrity));
 static_assert(sizeof(rondo_call) == offsetof(rondo_call, factor) + sizeof(rondo_call::factor));
 
 Result<CommunicatorOptions> options_of(const rondo_options* given) {
@@ -32,6 +32,7 @@ Result<CommunicatorOptions> options_of(const rondo_options* given) {
   if (given->algorithm != nullptr) options.algorithm = given->algorithm;
   if (given->transport != nullptr) options.transport = given->transport;
   options.strict = given->strict != 0;
+  options.integrity = given->integrity != 0;
   options.coalesce_bytes = given->coalesce_bytes;
   const auto hold = duration_of(given->coalesce_seconds, "coalesce_seconds");
   if (!hold) return hold.error();
@@ -39,7 +40,7 @@ Result<CommunicatorOptions> options_of(const rondo_options* given) {
   return options;
 }
 
-rondo_options with_timeout(double seconds) { return {sizeof(rondo_options), seconds, 0, nullptr, nullptr, 0, 0, 0}; }
+rondo_options with_timeout(double seconds) { return {sizeof(rondo_options), seconds, 0, nullptr, nullptr, 0, 0, 0, 0}; }
 
 Result<void> hand_over(Result<Communicator> made, rondo_communicator** communicator) {
   if (!made) return made.error();

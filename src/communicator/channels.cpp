@@ -33,6 +33,7 @@ PlanSource plan_source(const CommunicatorParts& parts, const ContextLayout& layo
   source.ranks = ranks;
   source.options.algorithm = parts.options.algorithm;
   source.options.strict = parts.options.strict;
+  source.options.checked = parts.options.integrity;
   return source;
 }
 

@@ -33,6 +33,7 @@ Result<CommunicatorOptions> with_environment(CommunicatorOptions options) {
   if (set->timeout && options.timeout == standard.timeout) options.timeout = *set->timeout;
   if (options.algorithm.empty()) options.algorithm = set->algorithm;
   options.strict = options.strict || set->strict;
+  options.integrity = options.integrity || set->integrity;
   if (options.coalesce_bytes == 0) options.coalesce_bytes = set->coalesce_bytes;
   if (options.coalesce_time.count() == 0) options.coalesce_time = set->coalesce_time;
   if (options.coalesce_time.count() < 0 || options.coalesce_time > longest_coalesce_time)

@@ -36,6 +36,9 @@ Result<std::vector<RankInfo>> introduce(Bootstrap& bootstrap, const RankInfo& ow
     if (info->strict != own.strict)
       return Error{Errc::mismatch, "strict is asked for by rank " + std::to_string(info->strict ? rank : own.rank) + " and not by rank " +
                                        std::to_string(info->strict ? own.rank : rank), 0, "bootstrap"};
+    if (info->integrity != own.integrity)
+      return Error{Errc::mismatch, "integrity is asked for by rank " + std::to_string(info->integrity ? rank : own.rank) + " and not by rank " +
+                                       std::to_string(info->integrity ? own.rank : rank), 0, "bootstrap"};
     if (info->coalesce_bytes != own.coalesce_bytes)
       return Error{Errc::mismatch, "rank " + std::to_string(rank) + " coalesces calls of fewer than " + std::to_string(info->coalesce_bytes) + " bytes, rank " +
                                        std::to_string(own.rank) + " of fewer than " + std::to_string(own.coalesce_bytes), 0, "bootstrap"};
@@ -92,16 +95,6 @@ Result<void> connect_all(Bootstrap& bootstrap, CommunicatorParts& parts, std::in
   return {};
 }
 
-/// Creation came to nothing for this rank after the others could see its state: for them it may be over, and in their calls they find here whom to blame.
-Error given_up(const CommunicatorParts& parts, const Error& error) {
-  if (parts.transport->segment_bytes() == 0) return error;
-  auto& status = *reinterpret_cast<StatusLine*>(parts.transport->segment(parts.rank) + parts.layout.status());
-  leave_last_words(*parts.transport, parts.rank, status, error);
-  // pairs with find_lost_peer(): acquire of state sees the last words
-  status.state.store(static_cast<std::uint64_t>(MemberState::failed), std::memory_order_release);
-  return error;
-}
-
 /// Whether the kernel lets this rank read all others' memory, which a container, a security module or an older kernel may forbid: found by trying.
 bool reads_all(const std::vector<RankInfo>& infos) {
   return std::all_of(infos.begin(), infos.end(), [](const RankInfo& info) {
@@ -148,6 +141,7 @@ Result<RankInfo> introduction(std::uint32_t rank, std::uint32_t size, const Comm
   if (ranks_here < size) own.symmetric_bytes = symmetric_room_bytes(size);  // threads of one process need none
   own.algorithm = options.algorithm;
   own.strict = options.strict;
+  own.integrity = options.integrity;
   own.coalesce_bytes = options.coalesce_bytes;
   own.transport = options.transport;
   own.core = known_core_figures(view);
@@ -157,6 +151,15 @@ Result<RankInfo> introduction(std::uint32_t rank, std::uint32_t size, const Comm
 }
 
 }  // namespace
+
+Error given_up(const CommunicatorParts& parts, const Error& error) {
+  if (parts.transport->segment_bytes() == 0) return error;
+  auto& status = *reinterpret_cast<StatusLine*>(parts.transport->segment(parts.rank) + parts.layout.status());
+  leave_last_words(*parts.transport, parts.rank, status, error);
+  // pairs with find_lost_peer(): acquire of state sees the last words
+  status.state.store(static_cast<std::uint64_t>(MemberState::failed), std::memory_order_release);
+  return error;
+}
 
 Result<CommunicatorParts> join(Bootstrap& bootstrap, std::uint32_t rank, std::uint32_t size, const CommunicatorOptions& options, Topology view,
                                std::uint32_t ranks_here) {

@@ -14,6 +14,10 @@ namespace rondo {
 Result<CommunicatorParts> join(Bootstrap& bootstrap, std::uint32_t rank, std::uint32_t size, const CommunicatorOptions& options,
                                      Topology view, std::uint32_t ranks_here);
 
+/// Creation came to nothing for this rank after the others could see its state: for them it may be over, and in their calls they find here whom to blame.
+/// Returns the error.
+Error given_up(const CommunicatorParts& parts, const Error& error);
+
 /// The only way from parts to a communicator.
 struct Assembly {
   static Communicator of(CommunicatorParts parts);

@@ -46,6 +46,7 @@ Error Communicator::Impl::explain_mismatch(const Channel& channel, const Operati
                      std::to_string(rank()) + ", which expects " + std::to_string(operation.task.binding.blocks->received[sender].bytes),
                  0, "rank " + std::to_string(rank())};
   }
+  if (operation.run.corruption().found) return corruption(channel, operation);
   if (operation.run.unreadable() != 0) return unreadable(channel, operation);
   if (auto found = parts_.status_links ? find_message_mismatch(channel, operation) : find_mismatch(channel)) return *found;
   return Error{Errc::mismatch,
@@ -53,6 +54,18 @@ Error Communicator::Impl::explain_mismatch(const Channel& channel, const Operati
                    describe(operation.prepared->identity) + "; " + who(channel, operation.run.disagreeing_rank()) +
                    " made another call here or earlier",
                0, "rank " + std::to_string(rank())};
+}
+
+/// What a rank wrote is not what this one read.
+Error Communicator::Impl::corruption(const Channel& channel, const Operation& operation) const {
+  const Corruption& found = operation.run.corruption();
+  const bool known = found.writer < channel.context.size();
+  std::string what = known ? "what " + who(channel, static_cast<std::uint32_t>(found.writer)) + " wrote for rank " : "what was written for rank ";
+  what += std::to_string(rank()) + " changed on the way: piece " + std::to_string(found.piece);
+  if (parts_.transport->segment_bytes() == 0) what += " of channel " + std::to_string(found.index);
+  else what += " of chunk " + std::to_string(found.index) + " in the slots of rank " + std::to_string(channel.context.member(found.owner));
+  return Error{Errc::corrupted, what + ", in " + describe(operation.prepared->identity) + " (#" + std::to_string(operation.run.call()) + ")", 0,
+               "rank " + std::to_string(rank())};
 }
 
 /// A peer told of a buffer that its process doesn't have, or may no longer be looked into; or this rank's own is no memory.

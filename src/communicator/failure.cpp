@@ -75,7 +75,7 @@ Error Communicator::Impl::last_words(std::uint32_t peer) const {
   const std::uint64_t failure = main_->context.status(peer).failure.load(std::memory_order_relaxed);
   if (failure == 0) return passed_on(peer, Errc::out_of_resources, "it had no memory to say why");
   const std::uint64_t length = std::min(failure & 0xffffffff, last_words_bytes);
-  const std::uint64_t code = std::min(failure >> 32, static_cast<std::uint64_t>(Errc::io));
+  const std::uint64_t code = std::min(failure >> 32, static_cast<std::uint64_t>(Errc::corrupted));
   const std::byte* text = parts_.transport->segment(peer) + parts_.transport->segment_bytes() - last_words_bytes;
   return passed_on(peer, static_cast<Errc>(code), std::string(reinterpret_cast<const char*>(text), length));
 }

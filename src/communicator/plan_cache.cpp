@@ -48,7 +48,7 @@ PointerRule PlanCache::pointer_rule(const PlanKey& key, const PlanHeader& header
 
 Result<Plan> PlanCache::plan(const PlanKey& key) const {
   if (const auto found = imported_.find(key.collective); found != imported_.end())
-    return key.symmetric && found->second.direct ? *found->second.direct : found->second.plan;
+    return key.symmetric && found->second.direct && !source_.options.checked ? *found->second.direct : found->second.plan;
   Request request{key.collective, source_.ranks, key.count, key.type, key.op, key.root, Alias::none};
   request.symmetric = key.symmetric;
   request.kernel_copies = source_.kernel_copies;
@@ -83,8 +83,9 @@ Result<const PreparedPlan*> PlanCache::find(const PlanKey& key) {
   request.pulls_beat_copies = source_.stores.pulls_beat_copies;
   request.plan_hash = imported != imported_.end() ? imported->second.hash : header_hash(planned->header);
   request.message_links = source_.message_links;
+  request.checked = source_.options.checked;
   request.fetches = !key.symmetric && imported == imported_.end() && planned->header.protocol == Protocol::direct;
-  request.direct = key.symmetric || request.fetches;
+  request.direct = (key.symmetric && !request.checked) || request.fetches;
   auto executable = compile(imported != imported_.end() ? *planned : lower(*planned, source_.message_links), request);
   if (!executable) return executable.error();
 

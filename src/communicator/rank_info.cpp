@@ -21,6 +21,7 @@ Address pack(const RankInfo& info) {
                             {"symmetric_bytes", info.symmetric_bytes},
                             {"algorithm", info.algorithm},
                             {"strict", info.strict},
+                            {"integrity", info.integrity},
                             {"coalesce_bytes", info.coalesce_bytes},
                             {"transport", info.transport},
                             {"core", write_core_figures(info.core)},
@@ -50,6 +51,7 @@ Result<RankInfo> unpack_rank_info(const Address& address) {
     info.symmetric_bytes = whole_number<std::uint64_t>(json.at("symmetric_bytes"));
     info.algorithm = json.at("algorithm").get<std::string>();
     info.strict = json.at("strict").get<bool>();
+    info.integrity = json.at("integrity").get<bool>();
     info.coalesce_bytes = whole_number<std::uint64_t>(json.at("coalesce_bytes"));
     info.transport = json.at("transport").get<std::string>();
     auto core = read_core_figures(json.at("core").get<std::string>());

@@ -23,6 +23,7 @@ struct RankInfo {
   std::uint64_t symmetric_bytes = 0;  ///< room for memory that peers map; the smallest is every rank's
   std::string algorithm;       ///< forced; must be equal on all ranks
   bool strict = false;         ///< must be equal on all ranks
+  bool integrity = false;      ///< likewise
   std::uint64_t coalesce_bytes = 0;  ///< likewise
   std::string transport;       ///< forced; must be equal on all ranks
   CoreFigures core;            ///< what is known of its machine's cores; rank 0's are everybody's

@@ -2,6 +2,7 @@
 
 #include "communicator/layouts.hpp"
 #include "communicator/staging_budget.hpp"
+#include "executor/slot_layout.hpp"
 #include "rondo/planning.hpp"
 
 namespace rondo {
@@ -30,21 +31,25 @@ Result<PlanningOptions> planning_options() {
   PlanningOptions options;
   options.algorithm = std::move(set->algorithm);
   options.strict = set->strict;
+  options.checked = set->integrity;
   options.limits = limits_of(main_layout(first_share(set->staging_bytes)));
   return options;
 }
 
 Result<Plan> plan_call(const Topology& topology, const CostModel& cost, const PlanningOptions& options, const Request& request) {
-  if (options.strict && !request.strict) {
-    Request strict = request;
-    strict.strict = true;
-    return plan_call(topology, cost, options, strict);
+  Request wanted = request;
+  wanted.strict |= options.strict;
+  PlanLimits limits = options.limits;
+  if (options.checked) {
+    wanted.symmetric = wanted.kernel_copies = false;
+    limits.inline_bytes = 0;
+    limits.slot_header_bytes = sizeof(SlotHeader);
   }
   if (!options.algorithm.empty()) {
-    auto forced = make_plan(topology, cost, options.limits, request, options.algorithm);
+    auto forced = make_plan(topology, cost, limits, wanted, options.algorithm);
     if (forced || forced.error().code != Errc::unsupported) return forced;
   }
-  return make_plan(topology, cost, options.limits, request);
+  return make_plan(topology, cost, limits, wanted);
 }
 
 }  // namespace rondo

@@ -6,6 +6,7 @@
 #include "base/config.hpp"
 #include "base/crash_point.hpp"
 #include "communicator/group_transport.hpp"
+#include "communicator/create.hpp"
 #include "communicator/impl.hpp"
 #include "communicator/layouts.hpp"
 #include "communicator/transports.hpp"
@@ -71,7 +72,7 @@ class Communicator::Impl::Split {
     }
     crash_point("splitting: laid out");
     auto offers = all_of(offer());
-    if (!offers) return clean(offers.error());
+    if (!offers) return give_up(offers.error());
     if (over_links_) {
       if (auto error = connect_links(*offers)) return *error;
     }
@@ -211,6 +212,15 @@ class Communicator::Impl::Split {
       if (k != parts_.rank) parts_.ledger.push_back({parts_.family_ranks[k], theirs.entry});
     }
     parts_.transport = make_group_transport(parts_.family, std::move(group), parts_.rank, parts_.room.bytes);
+  }
+
+  /// The parent has failed, while for others of the color the split may be done: this rank's part of the memory stays, and says why they won't find it there.
+  Error give_up(const Error& error) {
+    if (parts_.room.bytes == 0) return error;
+    std::vector<GroupMember> group;
+    for (const std::uint32_t rank : parts_.family_ranks) group.push_back({rank, parts_.room.offset});
+    parts_.transport = make_group_transport(parts_.family, std::move(group), parts_.rank, parts_.room.bytes);
+    return given_up(parts_, error);
   }
 
   Error clean(Error error) {

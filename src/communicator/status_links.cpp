@@ -30,7 +30,7 @@ void StatusLinks::post(std::uint32_t peer, const Notice& notice) {
   const Message message = transport_.send_slot(peer, notice_channel, sizeof(NoticeHead) + length);
   if (message.payload == nullptr) return;
   const CallIdentity& call = notice.call.identity;
-  const std::uint64_t header[Message::header_words] = {notice.call.sequence, call.count, call.plan_hash, call.what(), call.root, 0};
+  const std::uint64_t header[Message::header_words] = {notice.call.sequence, call.count, call.plan_hash, call.what(), call.root, 0, 0};
   std::memcpy(message.header, header, sizeof header);
   const NoticeHead head{static_cast<std::uint32_t>(notice.kind), static_cast<std::uint32_t>(notice.code), notice.finished};
   std::memcpy(message.payload, &head, sizeof head);
@@ -75,7 +75,7 @@ void StatusLinks::take_from(std::uint32_t peer) {
     if (message.bytes >= sizeof head) {
       std::memcpy(&head, message.payload, sizeof head);
       notice.kind = static_cast<Notice::Kind>(head.kind);
-      notice.code = head.code <= static_cast<std::uint32_t>(Errc::io) ? static_cast<Errc>(head.code) : Errc::peer_failed;
+      notice.code = head.code <= static_cast<std::uint32_t>(Errc::corrupted) ? static_cast<Errc>(head.code) : Errc::peer_failed;
       notice.call = {message.header[0], CallIdentity::of_words(message.header[1], message.header[2], message.header[3], message.header[4])};
       notice.finished = head.finished;
       notice.text.assign(reinterpret_cast<const char*>(message.payload) + sizeof head, std::min(message.bytes - sizeof head, longest_text));

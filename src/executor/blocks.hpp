@@ -26,8 +26,4 @@ inline std::uint64_t pieces_of(const BlockTable& blocks, std::uint64_t piece_byt
   return (longest + piece_bytes - 1) / piece_bytes;
 }
 
-/// In front of a block's slot: its length, which the receiver compares with what it expects. A line of its own, so that the
-/// payload begins at one.
-inline constexpr std::uint64_t block_header_bytes = 64;
-
 }  // namespace rondo

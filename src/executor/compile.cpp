@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "executor/blocks.hpp"
+#include "executor/check_slots.hpp"
 #include "executor/mark_stores.hpp"
 #include "executor/set_aside.hpp"
 
@@ -62,6 +63,7 @@ class Compiler {
     const bool long_enough = out_.fetches ? longest_ >= least_kept_bytes : out_.pieces > 1 && !out_.direct;
     if (long_enough) set_aside_kept(out_, request_.rank);
     if (out_.kept.steps != 0) out_.straight = false;
+    if (out_.checked) check_slots(out_, request_);
     return std::move(out_);
   }
 
@@ -74,6 +76,9 @@ class Compiler {
     out_.inlined = header_.protocol == Protocol::inlined;
     out_.direct = header_.protocol == Protocol::direct && request_.direct;
     out_.fetches = out_.direct && request_.fetches;
+    out_.checked = request_.checked;
+    if (out_.checked && out_.inlined)
+      return Error{Errc::unsupported, "plan '" + header_.algorithm + "' is inlined, and cache lines have no room for checksums (RONDO_INTEGRITY)"};
     if (header_.collective == Collective::all_to_all_v) return size_pieces_of_blocks();
     longest_ = header_.collective == Collective::barrier ? 0 : chunk_bytes(0);
     if (header_.wire)
@@ -87,18 +92,26 @@ class Compiler {
       if (need > request_.layout.inline_lines) return too_small("inline lines", need, request_.layout.inline_lines);
       out_.piece_bytes = whole;
     } else if (header_.scratch_chunks > 0) {
-      const std::uint64_t fits = request_.layout.half_bytes / header_.depth / header_.scratch_chunks / 64 * 64;
-      if (fits == 0) return too_small("bytes of staging", std::uint64_t{64} * header_.depth * header_.scratch_chunks, request_.layout.half_bytes);
-      out_.piece_bytes = std::min(out_.piece_bytes, fits << out_.wire_shift);
+      auto fits = slots_fit();
+      if (!fits) return fits.error();
+      out_.piece_bytes = std::min(out_.piece_bytes, *fits << out_.wire_shift);
     }
     out_.piece_bytes = std::min(out_.piece_bytes, whole);
-    out_.slot_stride = slot_bytes() * header_.scratch_chunks;
+    out_.slot_stride = (header_bytes() + slot_bytes()) * header_.scratch_chunks;
     out_.pieces = std::max<std::uint64_t>(1, (longest_ + out_.piece_bytes - 1) / out_.piece_bytes);
     form_ring();
     return {};
   }
 
   std::uint64_t slot_bytes() const { return out_.piece_bytes >> out_.wire_shift; }
+  std::uint64_t header_bytes() const { return out_.by_blocks || out_.checked ? sizeof(SlotHeader) : 0; }
+
+  /// The longest payload of a slot.
+  Result<std::uint64_t> slots_fit() const {
+    const std::uint64_t least = header_bytes() + 64, fits = request_.layout.half_bytes / header_.depth / header_.scratch_chunks / 64 * 64;
+    if (fits < least) return too_small("bytes of staging", least * header_.depth * header_.scratch_chunks, request_.layout.half_bytes);
+    return fits - header_bytes();
+  }
 
   /// Lengths and pieces are those of the caller's elements; slots are shorter.
   Result<void> size_wire() {
@@ -115,11 +128,10 @@ class Compiler {
     out_.piece_bytes = std::max<std::uint64_t>(64, (header_.piece_bytes == 0 ? 64u << 10 : header_.piece_bytes) / 64 * 64);
     out_.pieces = 1;
     if (header_.scratch_chunks == 0) return {};
-    const std::uint64_t fits = request_.layout.half_bytes / header_.depth / header_.scratch_chunks / 64 * 64;
-    const std::uint64_t least = block_header_bytes + 64;
-    if (fits < least) return too_small("bytes of staging", least * header_.depth * header_.scratch_chunks, request_.layout.half_bytes);
-    out_.piece_bytes = std::min(out_.piece_bytes, fits - block_header_bytes);
-    out_.slot_stride = (out_.piece_bytes + block_header_bytes) * header_.scratch_chunks;
+    auto fits = slots_fit();
+    if (!fits) return fits.error();
+    out_.piece_bytes = std::min(out_.piece_bytes, *fits);
+    out_.slot_stride = (header_bytes() + out_.piece_bytes) * header_.scratch_chunks;
     form_ring();
     return {};
   }
@@ -325,7 +337,7 @@ class Compiler {
           exec.base = rank;
         } else {
           exec.kind = ExecOperand::slot;
-          exec.offset = out_.by_blocks ? index * (out_.piece_bytes + block_header_bytes) + block_header_bytes : index * slot_bytes();
+          exec.offset = index * (header_bytes() + slot_bytes()) + header_bytes();
           exec.base = base_staging + rank;
         }
         return exec;

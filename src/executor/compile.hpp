@@ -24,6 +24,7 @@ struct CompileRequest {
   std::uint64_t plan_hash = 0;
   bool message_links = false;  ///< links are served by a message transport and stay links
   bool direct = false;         ///< peers' buffers can be read, as plans of protocol direct do
+  bool checked = false;        ///< what passes between ranks has checksums (0016-integrity.md); then neither inlined nor direct
   bool fetches = false;        ///< but by the kernel alone (copy_from_process), and peers' inputs alone
 };
 

@@ -17,6 +17,7 @@ enum class ExecOp : std::uint8_t {
   wait,            ///< until a lane's progress is there
   inline_publish,  ///< copy or reduce into own inline lines and set their flags
   inline_gather,   ///< wait for inline sources, then copy or reduce to the destinations
+  checked_move,    ///< copy or reduce with slots among sources or destinations, whose content is checked
   link_move,       ///< copy or reduce with message links among sources or destinations
   block_wait,      ///< all_to_all_v: a wait that belongs to the step behind it
   block_move,      ///< all_to_all_v: a pair's block into its slot, out of it, or the rank's own
@@ -54,7 +55,7 @@ struct alignas(64) ExecStep {
   ExecOp op = ExecOp::copy;
   bool finish = false;
   bool check_digest = false;     ///< wait: the first from this rank in this call
-  bool reduces = false;          ///< inline and link forms: combine (else copy)
+  bool reduces = false;          ///< combine (else copy)
   std::uint16_t sources = 0;
   std::uint16_t destinations = 0;
   std::uint32_t first_operand = 0;  ///< sources, then destinations
@@ -92,6 +93,7 @@ struct Executable {
   bool copies_beat_stores = false;   ///< a reduction to several destinations stores one and copies it to the others
   bool links = false;                ///< some of its steps move messages
   bool direct = false;               ///< peers' buffers are read; its own are told to the peers
+  bool checked = false;              ///< slots and messages have checksums
   bool fetches = false;              ///< likewise, but the kernel copies from them: they are told as addresses in their process
   std::vector<std::uint32_t> reads;  ///< the ranks whose buffers it reads
   std::uint64_t input_bytes = 0;     ///< direct: of each rank that has one
@@ -106,6 +108,7 @@ struct Executable {
   std::uint32_t element_bytes = 1;
   std::uint32_t divisor = 0;         ///< avg: what a finishing step divides by
   Kernel kernel = nullptr;           ///< null for calls that combine nothing
+  CheckedKernel checked_sum = nullptr;  ///< of calls that are checked, where there is one for their type and operation
   WireKernel wire_kernel = nullptr;  ///< where slots hold a wire type: all of its copies and reductions. Its calls bind segments
   std::uint32_t wire_shift = 0;      ///< then: so many times shorter is an element in a slot, as a power of two
   std::uint64_t plan_hash = 0;

@@ -1,6 +1,7 @@
 #include "executor/run.hpp"
 
 #include "executor/run_blocks.hpp"
+#include "executor/run_checked.hpp"
 #include "executor/run_direct.hpp"
 #include "executor/run_fetch.hpp"
 #include "executor/run_inline.hpp"

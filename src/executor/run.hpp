@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "executor/blocks.hpp"
@@ -9,6 +10,7 @@
 #include "executor/executable.hpp"
 #include "executor/segments.hpp"
 #include "executor/trace_buffer.hpp"
+#include "rondo/checksum.hpp"
 
 namespace rondo {
 
@@ -34,6 +36,15 @@ struct StoreHints {
     if (operand.streamed) streamed |= bit;
     else if (operand.claimed) claimed |= bit;
   }
+};
+
+/// What a rank read that isn't what was written.
+struct Corruption {
+  bool found = false;
+  std::uint64_t writer = 0;  ///< the member that says it wrote it; one that there isn't: even that is wrong
+  std::uint32_t owner = 0;   ///< in whose slots it is; of a message the writer
+  std::uint64_t index = 0;   ///< of the chunk there; of a message: the channel
+  std::uint64_t piece = 0;
 };
 
 enum class Progress : std::uint8_t { done, blocked, mismatch };
@@ -70,6 +81,8 @@ class BasicRun {
   int unreadable() const { return unreadable_; }
   /// Whether that is because this rank's own buffer can't be written.
   bool unwritable() const { return unwritable_; }
+  /// Of calls that are checked, after advance() said mismatch.
+  const Corruption& corruption() const { return corruption_; }
   /// all_to_all_v: whether its digest is right and its block is as long as this number of bytes, not as long as this rank expects.
   bool block_disagrees() const { return block_disagrees_; }
   std::uint64_t sent_bytes() const { return sent_bytes_; }
@@ -133,6 +146,17 @@ class BasicRun {
   void inline_result(const ExecStep& step, void* const* sources, std::byte* spare);
   bool links_idle();
   std::uint32_t channel_of(const ExecOperand& link) const;
+  Progress checked_move(const ExecStep& step, std::uint64_t piece);
+  void copy_checked(const ExecStep& step, std::uint64_t piece, std::uint64_t bytes);
+  void combine_checked(const ExecStep& step, std::uint64_t piece, std::uint64_t bytes);
+  void combine_sources(const ExecStep& step, void* const* sources, void* const* destinations, std::uint32_t destination_count, std::uint64_t bytes,
+                       StoreHints hints);
+  bool sums_on_the_way(const ExecStep& step) const;
+  bool is_whole(std::byte* slot, std::uint64_t piece) const;
+  void sign_slot(std::byte* slot, std::uint64_t bytes, std::uint64_t checksum) const;
+  Progress corrupted(std::uint64_t writer, std::uint32_t owner, std::uint64_t index, std::uint64_t piece);
+  Progress corrupted_slot(const ExecOperand& operand, std::uint64_t piece);
+  std::uint64_t checksum_of(const void* content, std::uint64_t bytes, std::uint64_t piece) const;
   Progress link_move(const ExecStep& step, std::uint64_t piece);
   Progress poll_line(std::uint32_t rank, const InlineLine& line, std::uint32_t spins);
   /// A user buffer's address in a call of one piece.
@@ -172,6 +196,8 @@ class BasicRun {
   int unreadable_ = 0;
   bool unwritable_ = false;
   bool block_disagrees_ = false;
+  Corruption corruption_;
+  std::vector<Checksum> checksums_;  ///< of a step's sources, and of what it makes of them
   std::uint64_t kept_piece_ = 0;  ///< of the others: the next one of what the rank copies for itself
   std::vector<Cursor> cursors_;   ///< of the others, by lane
   RunTrace* trace_ = nullptr;     ///< of traced calls

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "executor/run.hpp"
+#include "executor/run_checked.hpp"
 
 namespace rondo {
 
@@ -41,17 +42,26 @@ Progress BasicRun<digests>::move_block(const ExecStep& step, std::uint64_t piece
   const ExecOperand* operands = &exec.operands[step.first_operand];
   const auto slot = [&](const ExecOperand& operand) { return bases_[operand.base] + operand.offset + slot_of(piece) * exec.slot_stride; };
   if (operands[0].kind == ExecOperand::slot) {
-    const std::byte* source = slot(operands[0]);
-    if (piece == 0 && !agree(step, *reinterpret_cast<const std::uint64_t*>(source - block_header_bytes))) return Progress::mismatch;
-    if (bytes != 0) cpu_copy(bases_[base_output] + block.offset + begin, source, bytes, false);
-    return Progress::done;
+    std::byte* source = slot(operands[0]);
+    if (piece == 0 && !agree(step, header_of(source).block_bytes)) return Progress::mismatch;
+    std::byte* output = bases_[base_output] + block.offset + begin;
+    if (!exec.checked && bytes != 0) cpu_copy(output, source, bytes, false);
+    if (!exec.checked) return Progress::done;
+    Checksum checksum(bytes, call_, piece);
+    checksum.pull(output, source, bytes, false);
+    const bool whole = header_of(source).bytes == bytes && header_of(source).checksum == checksum.value();
+    return whole ? Progress::done : corrupted_slot(operands[0], piece);
   }
   const std::byte* source = bases_[base_input] + block.offset + begin;
   if (operands[1].kind == ExecOperand::slot) {
     std::byte* destination = slot(operands[1]);
     // published with the payload: by the signal behind this step
-    if (piece == 0) *reinterpret_cast<std::uint64_t*>(destination - block_header_bytes) = block.bytes;
-    if (bytes != 0) cpu_publish(destination, source, bytes);
+    if (piece == 0) header_of(destination).block_bytes = block.bytes;
+    if (!exec.checked && bytes != 0) cpu_publish(destination, source, bytes);
+    if (!exec.checked) return Progress::done;
+    Checksum checksum(bytes, call_, piece);
+    checksum.publish(destination, source, bytes);
+    sign_slot(destination, bytes, checksum.value());
     return Progress::done;
   }
   if (bytes != 0) cpu_copy(bases_[base_output] + blocks_->received[step.block].offset + begin, source, bytes, false);

@@ -46,8 +46,10 @@ Progress BasicRun<digests>::link_move(const ExecStep& step, std::uint64_t piece)
         disagreeing_ = operands[i].base;
         return Progress::mismatch;
       }
+      if (exec.checked && message.header[6] != checksum_of(message.payload, bytes, piece))
+        return corrupted(operands[i].base, operands[i].base, operands[i].offset, piece);
     } else {
-      const std::uint64_t header[Message::header_words] = {call_, count, identity_->plan_hash, identity_->what(), identity_->root, history_};
+      const std::uint64_t header[Message::header_words] = {call_, count, identity_->plan_hash, identity_->what(), identity_->root, history_, 0};
       std::memcpy(message.header, header, sizeof header);
     }
   }
@@ -62,8 +64,12 @@ Progress BasicRun<digests>::link_move(const ExecStep& step, std::uint64_t piece)
     if (operands[i].kind != ExecOperand::link) continue;
     const auto peer = context_->member(operands[i].base);
     const std::uint32_t channel = channel_of(operands[i]);
-    if (i < step.sources) transport.release(peer, channel);
-    else transport.post(peer, channel);
+    if (i < step.sources) {
+      transport.release(peer, channel);
+    } else {
+      if (exec.checked) transport.send_slot(peer, channel, bytes).header[6] = checksum_of(pointers[i], bytes, piece);
+      transport.post(peer, channel);
+    }
   }
   return Progress::done;
 }

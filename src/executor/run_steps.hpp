@@ -194,6 +194,7 @@ template <bool digests>
       move(step, piece);
       crash_point("collective: piece moved");
       return Progress::done;
+    case ExecOp::checked_move: return checked_move(step, piece);
     case ExecOp::fetch: return fetch(step, piece);
     case ExecOp::signal: return signal(step, lane, turn);
     case ExecOp::wait: return wait(step, piece, spins);

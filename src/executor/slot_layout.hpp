@@ -91,6 +91,15 @@ static_assert(offsetof(LaneLine, broken) + sizeof(SharedWord) == cache_line, "wh
 static_assert(sizeof(StatusLine) == cache_line && sizeof(CallRecord) == cache_line && sizeof(LaneLine) == line_pair &&
               sizeof(InlineLine) == cache_line && sizeof(DestinationLine) == cache_line);
 
+/// In front of a slot of an all_to_all_v, or of a communicator that checks what passes between ranks. Plain memory, as the payload behind it is, and
+/// published with it.
+struct alignas(cache_line) SlotHeader {
+  std::uint64_t block_bytes;  ///< all_to_all_v, of the first piece: length of the pair's block
+  std::uint64_t checksum;     ///< of the payload, of so many bytes, of this call and piece
+  std::uint64_t bytes;
+  std::uint64_t writer;       ///< the member that wrote them
+};
+
 /// Offsets of one context's area from its beginning, which is aligned to a pair of lines. All members use equal layouts.
 struct ContextLayout {
   std::uint32_t lanes = 0;

@@ -41,7 +41,8 @@ inline std::uint64_t chunk_bytes(const Request& request, std::uint32_t chunks_pe
 /// Largest piece that the slots hold; 0 when not even a cache line fits. Without scratch a chunk is one piece.
 inline std::uint64_t piece_limit(const Shape& shape, const PlanLimits& limits) {
   if (shape.lowered_chunks == 0 || shape.protocol == Protocol::inlined) return ~std::uint64_t{0};
-  return limits.staging_bytes / shape.depth / shape.lowered_chunks / 64 * 64;
+  const std::uint64_t slot = limits.staging_bytes / shape.depth / shape.lowered_chunks / 64 * 64;
+  return slot - std::min<std::uint64_t>(slot, limits.slot_header_bytes);
 }
 
 /// Bytes of scratch for each byte of the caller's.
@@ -49,8 +50,8 @@ inline double scratch_share(const Request& request) {
   return request.wire ? static_cast<double>(size_of(*request.wire)) / static_cast<double>(size_of(request.type)) : 1;
 }
 
-/// `bytes` go through a pipe piece by piece: each piece costs `piece_ns`, and each byte of the first, while nothing else moves, `byte_ns`. The size that balances
-/// the two, in whole pages between `least` and `most`; `most` where bytes cost nothing.
+/// `bytes` go through a pipe piece by piece: each piece costs `piece_ns`, and each byte of the first, while nothing else moves, `byte_ns`. The size that
+/// balances the two, in whole pages between `least` and `most`; `most` where bytes cost nothing.
 inline std::uint32_t balanced_piece(double bytes, double piece_ns, double byte_ns, std::uint32_t least, std::uint32_t most) {
   if (byte_ns <= 0) return most;
   return static_cast<std::uint32_t>(std::clamp<double>(std::sqrt(bytes * piece_ns / byte_ns), least, most)) / 4096 * 4096;

@@ -35,12 +35,14 @@ TEST_CASE("every RONDO variable is read") {
                                     {"RONDO_TIMEOUT", "2.5"},
                                     {"RONDO_ALGORITHM", "ring"},
                                     {"RONDO_STRICT", "1"},
+                                    {"RONDO_INTEGRITY", "1"},
                                     {"RONDO_KERNEL_COPIES", "0"},
                                     {"RONDO_CACHE", "/somewhere"},
                                     {"RONDO_STAGING_BYTES", "512K"}});
   REQUIRE(config);
   CHECK(config->cache_folder == "/somewhere");
   CHECK(config->strict);
+  CHECK(config->integrity);
   CHECK_FALSE(config->kernel_copies);
   CHECK(config->log == LogLevel::debug);
   CHECK(config->timeout == std::chrono::milliseconds(2500));
@@ -54,6 +56,7 @@ TEST_CASE("a bad value names the variable, the value and what would be accepted"
       {"RONDO_LOG", {"loud", "WARN", "3"}},
       {"RONDO_TIMEOUT", {"0", "-1", "2s", "nan", "inf", "1e300", "."}},
       {"RONDO_STRICT", {"yes", "2", "true"}},
+      {"RONDO_INTEGRITY", {"on", "2"}},
       {"RONDO_KERNEL_COPIES", {"no", "2", "off"}},
       {"RONDO_CACHE", {"relative", "./here", "~/there"}},
       {"RONDO_STAGING_BYTES", {"8X", "M", "-1", "1K", "99999999999999999999", "100000G", "8 M"}}};

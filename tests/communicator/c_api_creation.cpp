@@ -14,7 +14,7 @@
 namespace {
 
 rondo_options options_with(double timeout, double bootstrap, const char* algorithm, const char* transport) {
-  return {sizeof(rondo_options), timeout, bootstrap, algorithm, transport, 0, 0, 0};
+  return {sizeof(rondo_options), timeout, bootstrap, algorithm, transport, 0, 0, 0, 0};
 }
 
 /// "" when the options are refused for `word`.
@@ -43,6 +43,14 @@ TEST_CASE("through C a communicator gets the options it is made with", "[threads
   rondo_options strict = options_with(0, 0, nullptr, nullptr);
   strict.strict = 1;
   CHECK(run_two(unproved, strict) == "");
+  const auto inlined = [](Rank c, std::uint32_t) {
+    float value = 1;
+    return first_wrong({expect(rondo_use_plan(c, RONDO_SOURCE_DIR "/tests/golden/inline-all_reduce-2.json", 0), RONDO_SUCCESS),
+                        expect(rondo_all_reduce(c, &value, &value, 1, RONDO_F32, RONDO_SUM), RONDO_UNSUPPORTED, "RONDO_INTEGRITY")});
+  };
+  rondo_options checked = options_with(0, 0, nullptr, nullptr);
+  checked.integrity = 1;
+  CHECK(run_two(inlined, checked) == "");
   // Coalesced calls are preceded by an agreement, which the record shows.
   const auto agreed = [](bool expected) {
     return [expected](Rank c, std::uint32_t) -> std::string {

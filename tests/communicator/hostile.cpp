@@ -5,13 +5,13 @@
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <filesystem>
 #include <memory>
 #include <random>
 #include <thread>
 
 #include "support/catch.hpp"
 #include "support/faults.hpp"
+#include "support/own_segment.hpp"
 #include "support/ranks.hpp"
 #include "support/sanitized.hpp"
 
@@ -22,15 +22,6 @@ using Clock = std::chrono::steady_clock;
 
 /// Where it scribbles, in words from the segment's beginning: the status line; this and the records; all control words of the collectives; anything.
 constexpr std::array<std::uint64_t, 4> regions{8, 64, 8192, 1u << 19};
-
-/// This process's segment: of those that it maps it has no other's descriptor.
-int own_segment() {
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
-    std::error_code gone;
-    if (std::filesystem::read_symlink(entry.path(), gone).string().find("memfd:rondo") != std::string::npos) return std::stoi(entry.path().filename());
-  }
-  return -1;
-}
 
 /// Writes what nobody should into the segment, for as long as it lives.
 class Scribbler {

@@ -23,6 +23,7 @@ struct Variant {
   bool pulls_beat_copies = false;
   std::uint64_t stream_above_bytes = ~std::uint64_t{0};
   std::uint64_t ring_bytes = layout.half_bytes;
+  bool checked = false;
 };
 
 /// Ranks of one process over plain memory, with guards behind each area.
@@ -61,6 +62,7 @@ class Ranks {
       request.pulls_beat_copies = variant.pulls_beat_copies;
       request.stream_above_bytes = variant.stream_above_bytes;
       request.ring_bytes = variant.ring_bytes;
+      request.checked = variant.checked;
       auto executable = compile(lower(*plan), request);
       if (!executable) return to_string(executable.error());
       executables.push_back(std::move(*executable));
@@ -115,6 +117,21 @@ TEST_CASE("a reduction to several destinations gives one sum however the process
                        << ", streamed " << (stream_above == 0) << ", in place " << in_place);
             CHECK(group.all_reduce("two_shot", count, in_place, Variant{copies, claims, claims, stream_above}, count) == "");
           }
+        }
+}
+
+TEST_CASE("checked slots hold the same sums, however stores are written, pieces are cut and slots are taken in turn") {
+  for (const std::uint32_t ranks : {2u, 3u, 5u})
+    for (const char* algorithm : {"one_shot", "two_shot", "ring", "tree", "recursive_doubling", "halving_doubling"})
+      for (const std::uint64_t stream_above : {~std::uint64_t{0}, std::uint64_t{0}})
+        for (const bool in_place : {false, true}) {
+          Ranks group(ranks);
+          for (const std::uint64_t count : {1u, 17u, 33u, 5000u, 70'003u})
+            for (const std::uint64_t ring_bytes : {std::uint64_t{0}, layout.half_bytes}) {
+              INFO(algorithm << ", " << ranks << " ranks, " << count << " elements, streamed " << (stream_above == 0) << ", in place " << in_place << ", ring "
+                             << ring_bytes);
+              CHECK(group.all_reduce(algorithm, count, in_place, Variant{true, true, true, stream_above, ring_bytes, true}, count) == "");
+            }
         }
 }
 

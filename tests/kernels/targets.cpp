@@ -1,6 +1,4 @@
-#include "kernels/cpu/targets.hpp"
-
-#include <hwy/highway.h>
+#include "each_target.hpp"
 
 #include "cases.hpp"
 #include "kernels/cpu/table.hpp"
@@ -10,12 +8,7 @@ namespace kernel_test {
 
 std::vector<TargetTable> all_targets() {
   std::vector<TargetTable> result;
-  const auto here = static_cast<std::uint64_t>(hwy::SupportedTargets());
-  for (std::uint64_t targets = static_cast<std::uint64_t>(HWY_TARGETS) & here; targets != 0; targets &= targets - 1) {
-    hwy::SetSupportedTargetsForTest(static_cast<std::int64_t>(targets & (~targets + 1)));
-    result.push_back({rondo::kernels::chosen_target(), rondo::kernels::make_kernel_table()});
-  }
-  hwy::SetSupportedTargetsForTest(0);
+  with_each_target([&] { result.push_back({rondo::kernels::chosen_target(), rondo::kernels::make_kernel_table()}); });
   return result;
 }
 
