@@ -233,7 +233,8 @@ class Communicator {
   /// Every wait of this communicator, on every rank, ends with `aborted`. Callable from any thread, needs no peer.
   void abort();
 
-  /// The last operations of this rank, newest last, one line each: sequence number, call, plan, state, time.
+  /// Which rank this is and whether it has failed, in a line, and its last operations, newest last, one line each: sequence number, call, plan, state,
+  /// time. A rank that fails logs the same. `rondo inspect --records` joins those of several ranks.
   std::string flight_record() const;
 
   /// From now on every step of this rank's calls is recorded with its times, up to `capacity` events (some 70 bytes each, taken and touched here);

@@ -1,10 +1,12 @@
 /// @defgroup inspect Inspection
-/// What running ranks are doing, seen from outside: read in the memory that they share, without stopping or asking them.
+/// What ranks are doing, seen from outside: read in the memory that they share, without stopping or asking them; or what they were doing, by what they have
+/// written.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "rondo/result.hpp"
@@ -44,6 +46,10 @@ struct SeenRank {
 /// needs the right to trace them (the same user, mostly). What is read of a rank that runs on is of one moment, of several of nearly one.
 /// Errors: invalid_argument names a process that isn't there, can't be looked into, or has no communicator over shared memory.
 Result<std::vector<SeenRank>> inspect(const std::vector<std::int64_t>& processes);
+
+/// The ranks whose flight records (Communicator::flight_record(), or what a rank logs when it fails) stand in `text`, among whatever else; of each rank the
+/// last one. Messages between two ranks are left out. Error: invalid_argument (there is none).
+Result<std::vector<SeenRank>> read_records(std::string_view text);
 
 /// What they are doing, for a person: a line a rank, and for each communicator who holds it up.
 std::string explain(const std::vector<SeenRank>& ranks);

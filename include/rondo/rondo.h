@@ -206,8 +206,8 @@ rondo_status rondo_size(const rondo_communicator* communicator, uint32_t* size);
 /** All ranks' machines merged into one graph, as `rondo topo --format json` writes it. Release with rondo_text_destroy(). */
 rondo_status rondo_topology(const rondo_communicator* communicator, char** json);
 
-/** The last operations of this rank, newest last, one line each: sequence number, call, plan, state, time. Release with
- * rondo_text_destroy(). */
+/** Which rank this is and whether it has failed, in a line, and its last operations, newest last, one line each: sequence number, call, plan, state,
+ * time. Release with rondo_text_destroy(). */
 rondo_status rondo_flight_record(const rondo_communicator* communicator, char** text);
 
 /** The deadline of this rank's calls from here on, in seconds above 0 (INFINITY: none); those that were started before keep theirs. Any thread. */

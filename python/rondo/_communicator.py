@@ -264,7 +264,7 @@ class Communicator:
         self._core.abort()
 
     def flight_record(self) -> str:
-        """The last operations, one a line, newest last."""
+        """Which rank this is and whether it has failed, in a line, and its last operations, one a line, newest last."""
         return self._core.flight_record()
 
     def topology(self) -> dict[str, Any]:

@@ -23,7 +23,10 @@ const SeenRank* find(const Group& group, std::uint32_t rank) {
 std::string numbered(std::uint64_t call) { return "#" + std::to_string(call); }
 
 std::string place_of(const SeenRank& rank) {
-  if (rank.state != "running") return rank.state + (rank.last_words.empty() ? "" : ": " + rank.last_words);
+  if (rank.state != "running") {
+    const std::string in = rank.call > rank.finished ? "; it was in " + numbered(rank.call) + ", " + rank.operation : "";
+    return rank.state + (rank.last_words.empty() ? "" : ": " + rank.last_words) + in;
+  }
   if (rank.call == 0) return "has made no call yet";
   if (rank.call <= rank.finished) return "is in no call; its last was " + numbered(rank.call) + ", " + rank.operation;
   std::string text = "is in " + numbered(rank.call) + ", " + rank.operation;
@@ -33,12 +36,25 @@ std::string place_of(const SeenRank& rank) {
   return text;
 }
 
-/// The last call that some rank is in and has not finished; 0: none is.
-std::uint64_t open_call(const Group& group) {
+/// The last call that some rank is in, of those that run or of those that don't, and has not finished; 0: none is.
+std::uint64_t open_call(const Group& group, bool running) {
   std::uint64_t call = 0;
   for (const SeenRank* rank : group)
-    if (rank->state == "running" && rank->call > rank->finished) call = std::max(call, rank->call);
+    if ((rank->state == "running") == running && rank->call > rank->finished) call = std::max(call, rank->call);
   return call;
+}
+
+/// The first two ranks that made different calls of that number; empty: none did.
+std::string disagreement(const Group& group, std::uint64_t call) {
+  const SeenRank* first = nullptr;
+  for (const SeenRank* rank : group) {
+    if (rank->call != call) continue;
+    if (first == nullptr) first = rank;
+    if (rank->operation != first->operation)
+      return "ranks disagree in call " + numbered(call) + ": " + process_of(*first) + " called " + first->operation + ", " + process_of(*rank) + " called " +
+             rank->operation;
+  }
+  return "";
 }
 
 std::string list_of(const std::vector<std::string>& texts) {
@@ -61,16 +77,20 @@ std::string end_of_waits(const Group& group, const SeenRank* rank) {
 
 /// Why the group's call doesn't end.
 std::string verdict(const Group& group) {
-  const std::uint64_t call = open_call(group);
+  const std::uint64_t waited_for = open_call(group, true);
+  const bool over = waited_for == 0;  // nobody waits any more
+  const std::uint64_t call = over ? open_call(group, false) : waited_for;
   if (call == 0) return "nobody waits";
+  if (const std::string text = disagreement(group, call); !text.empty()) return text;
   std::vector<std::string> late;
   for (std::uint32_t rank = 0; rank < group.front()->size; ++rank) {
     const SeenRank* const seen = find(group, rank);
-    if (seen == nullptr) late.push_back("rank " + std::to_string(rank) + " (no process of this user's has it: it died, or was never there)");
-    else if (seen->state != "running") late.push_back(process_of(*seen) + ", which has " + seen->state);
-    else if (seen->call < call) late.push_back(process_of(*seen));
+    if (seen == nullptr) late.push_back("rank " + std::to_string(rank) + " (nothing is to be seen of it: it died, or was never there)");
+    else if (seen->call < call || (seen->state != "running" && !over))
+      late.push_back(process_of(*seen) + (seen->state == "running" ? "" : ", which has " + seen->state));
   }
   if (!late.empty()) return "call " + numbered(call) + " has not been entered by " + list_of(late);
+  if (over) return "all ranks were in call " + numbered(call) + ", which failed";
   for (const SeenRank* rank : group)
     if (rank->call == call && rank->call > rank->finished)
       if (const std::string text = end_of_waits(group, rank); !text.empty()) return "all ranks are in call " + numbered(call) + "; " + text;

@@ -24,7 +24,7 @@ void Communicator::Impl::fail(const Error& error) {
   // pairs with find_lost_peer(): acquire of state sees the culprit, the last words, and the records that explain them
   status.state.store(static_cast<std::uint64_t>(state), std::memory_order_release);
   tell_failure(error);
-  log_error("rank " + std::to_string(rank()) + ": " + to_string(error) + "\nlast operations:\n" + recorder_.print());
+  log_error("rank " + std::to_string(rank()) + ": " + to_string(error) + "\n" + record_title() + "failed\n" + recorder_.print());
 }
 
 /// From here on this rank's user may change buffers that peers are still reading: what they read counts no more.
@@ -80,9 +80,20 @@ Error Communicator::Impl::last_words(std::uint32_t peer) const {
   return passed_on(peer, static_cast<Errc>(code), std::string(reinterpret_cast<const char*>(text), length));
 }
 
+/// The first line of a flight record, but for its state: read_records() finds it among other lines.
+std::string Communicator::Impl::record_title() const {
+  return "last operations of rank " + std::to_string(rank()) + " of " + std::to_string(size()) + " (" + parts_.peers[rank()] + "), communicator " +
+         parts_.token + "; ";
+}
+
 std::string Communicator::Impl::flight_record() {
   const TokenGuard guard(token_);
-  return recorder_.print();
+  std::string state = "not failed";
+  {
+    const std::lock_guard lock(cause_mutex_);
+    if (cause_) state = "failed: " + to_string(*cause_);
+  }
+  return record_title() + state + "\n" + recorder_.print();
 }
 
 }  // namespace rondo

@@ -197,6 +197,7 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
 
   // failure.cpp; fail needs the token
   void fail(const Error& error);
+  std::string record_title() const;
   void disown_buffers();
   Error broken_error();
   Error forked_error() const;

@@ -144,7 +144,7 @@ TEST_CASE("who holds a call up is found whatever the ranks say") {
   const auto verdict = [](const std::vector<SeenRank>& ranks) { return explain(ranks); };
   CHECK(verdict({}).empty());
   CHECK(mentions(verdict({made_up(0, 4, 4), made_up(1, 4, 4), made_up(2, 4, 4)}), "nobody waits"));
-  CHECK(mentions(verdict({made_up(0, 5, 4), made_up(2, 5, 4)}), "call #5 has not been entered by rank 1 (no process"));
+  CHECK(mentions(verdict({made_up(0, 5, 4), made_up(2, 5, 4)}), "call #5 has not been entered by rank 1 (nothing is to be seen"));
   CHECK(mentions(verdict({made_up(0, 5, 4, 1), made_up(1, 5, 4, 2), made_up(2, 5, 4)}), "in the end all wait for rank 2 (process 102)"));
   CHECK(mentions(verdict({made_up(0, 5, 4, 1), made_up(1, 5, 4, 0), made_up(2, 5, 4, 1)}), "in a circle"));
   CHECK(mentions(verdict({made_up(0, 5, 4, 77), made_up(1, 5, 4), made_up(2, 5, 4)}), "rank 77, of which nothing is to be seen"));
@@ -155,4 +155,56 @@ TEST_CASE("who holds a call up is found whatever the ranks say") {
   const std::string text = verdict({made_up(0, 5, 4), failed, made_up(2, 5, 4)});
   CHECK(mentions(text, "has not been entered by rank 1 (process 101), which has failed"));
   CHECK(mentions(text, "rank 1 (process 101) failed: rank 2 died"));
+}
+
+TEST_CASE("flight records of several ranks are joined, and say which of them the others waited for") {
+  CommunicatorOptions options;
+  options.timeout = 300ms;
+  const auto body = [](Communicator& communicator) -> std::string {
+    float value = 1;
+    (void)communicator.all_reduce(&value, &value, 1, DataType::f32);
+    if (communicator.rank() == 2) std::this_thread::sleep_for(1s);
+    else (void)communicator.barrier();
+    return communicator.flight_record();
+  };
+  std::string log = "the program's own words\n";
+  for (const std::string& record : run_processes(3, body, options)) log += record + "and more of them\n";
+  const auto ranks = read_records(log);
+  REQUIRE(ranks);
+  CHECK(ranks->size() == 3);
+  const std::string text = explain(*ranks);
+  INFO(log << text);
+  CHECK(mentions(text, "of 3 ranks: call #2 has not been entered by rank 2 (process "));
+  CHECK(mentions(text, "barrier (#2) did not end within 300 ms"));
+  CHECK(mentions(text, "; it was in #2, barrier"));
+  CHECK(mentions(text, "is in no call; its last was #1, all_reduce of 1 f32 (sum)"));
+}
+
+TEST_CASE("what ranks log when they fail is a record, too, and shows ranks that disagree and ranks of which there is none") {
+  const auto log_of = [](const std::string& rank, const std::string& operation) {
+    return "12:00:00.1 rondo error: rank " + rank + ": mismatch: they disagree\nlast operations of rank " + rank + " of 3 (process 7" + rank +
+           " on host), communicator 70.5/2.1; failed\n#4 barrier by one_shot: done\n#5 " + operation + " by tree: failed (waited 3 us)\n" +
+           "#1 send_recv of 5 f32 with rank 1 by one_shot: running\n#6 barrier by one_shot: queued\n";
+  };
+  const auto both = read_records(log_of("0", "barrier") + log_of("1", "broadcast of 5 f32 from rank 0"));
+  REQUIRE(both);
+  CHECK(mentions(explain(*both), "communicator 2 of 3 ranks: ranks disagree in call #5: rank 0 (process 70) called barrier, rank 1 (process 71) called "
+                                 "broadcast"));
+  CHECK(mentions(explain(*both), "rank 1 (process 71) failed: mismatch: they disagree; it was in #5, broadcast of 5 f32 from rank 0"));
+  const auto one = read_records(log_of("0", "barrier") + "\r\n" + log_of("0", "barrier"));
+  REQUIRE(one);
+  CHECK(one->size() == 1);
+  CHECK(mentions(explain(*one), "call #5 has not been entered by rank 1 (nothing is to be seen of it: it died, or was never there), rank 2"));
+}
+
+TEST_CASE("text without a flight record is refused, and one that is cut off is read as far as it goes") {
+  const std::string whole = "last operations of rank 1 of 2 (process 7 on host), communicator 7.5; not failed\n#1 barrier by one_shot: running\n";
+  for (std::size_t length = 0; length <= whole.size(); ++length) {
+    const auto ranks = read_records(whole.substr(0, length));
+    CHECK((ranks || ranks.error().code == Errc::invalid_argument));
+  }
+  REQUIRE(read_records(whole));
+  CHECK(read_records(whole)->front().operation == "barrier");
+  CHECK_FALSE(read_records("last operations of rank 2 of 2 (process 7 on host), communicator 7.5; not failed\n"));
+  CHECK_FALSE(read_records("last operations of rank 99999999999 of 2 (process 7 on host), communicator 7.5; not failed\n"));
 }

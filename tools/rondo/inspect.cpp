@@ -2,6 +2,8 @@
 #include "rondo/inspect.hpp"
 
 #include <cstdio>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -13,6 +15,7 @@ namespace {
 
 struct Options {
   std::vector<std::int64_t> processes;
+  std::vector<std::string> records;  ///< files
   bool json = false;
 };
 
@@ -27,8 +30,19 @@ nlohmann::ordered_json to_json(const rondo::SeenRank& rank) {
   return json;
 }
 
+rondo::Result<std::vector<rondo::SeenRank>> read_files(const std::vector<std::string>& files) {
+  std::string text;
+  for (const std::string& name : files) {
+    std::ifstream file(name, std::ios::binary);
+    if (!file) return rondo::Error{rondo::Errc::io, "cannot read " + name};
+    text.append(std::istreambuf_iterator<char>(file), {});
+    text += "\n";
+  }
+  return rondo::read_records(text);
+}
+
 int run(const Options& options) {
-  const auto ranks = rondo::inspect(options.processes);
+  const auto ranks = options.records.empty() ? rondo::inspect(options.processes) : read_files(options.records);
   if (!ranks) {
     std::fprintf(stderr, "rondo inspect: %s\n", to_string(ranks.error()).c_str());
     return 2;
@@ -49,6 +63,7 @@ void add_inspect(CLI::App& app, int& status) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("inspect", "Say what running ranks are doing and who holds them up; they go on meanwhile");
   command->add_option("PID", options->processes, "Processes of the jobs in question; without one, all jobs of this user")->check(CLI::Range(1, 1 << 22));
+  command->add_option("--records", options->records, "Not what runs: what stands in these files, logs or flight records of several ranks")->excludes("PID");
   command->add_flag("--json", options->json, "What was read of each rank, as JSON");
   command->callback([options, &status] { status = run(*options); });
 }
