@@ -7,6 +7,7 @@
 #include <string>
 
 #include "c_api_ranks.hpp"
+#include "folders.hpp"
 #include "rondo/topology.hpp"
 #include "support/catch.hpp"
 #include "support/children.hpp"

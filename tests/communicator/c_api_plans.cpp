@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "c_api_ranks.hpp"
+#include "folders.hpp"
 #include "support/catch.hpp"
 
 namespace {

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "benchmarks/bench/data.hpp"
+#include "folders.hpp"
 #include "perform.hpp"
 #include "rondo/formats.hpp"
 #include "rondo/verifier.hpp"

@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include "folders.hpp"
 #include "perform.hpp"
 #include "rondo/formats.hpp"
 #include "support/catch.hpp"

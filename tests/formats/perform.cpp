@@ -1,3 +1,4 @@
+#include "folders.hpp"
 #include "perform.hpp"
 
 #include <deque>

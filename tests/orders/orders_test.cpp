@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "folders.hpp"
 #include "model.hpp"
 #include "support/catch.hpp"
 

@@ -3,6 +3,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "folders.hpp"
 #include "requests.hpp"
 
 using namespace rondo;

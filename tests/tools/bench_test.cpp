@@ -3,6 +3,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "folders.hpp"
 #include "support/catch.hpp"
 #include "tools/plans.hpp"
 #include "tools/subprocess.hpp"

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "folders.hpp"
 #include "rondo/calibration.hpp"
 #include "support/catch.hpp"
 #include "support/folder.hpp"

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "folders.hpp"
 #include "rondo/rondo.h"
 #include "support/catch.hpp"
 #include "tools/plans.hpp"

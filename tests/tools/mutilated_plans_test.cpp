@@ -2,6 +2,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "folders.hpp"
 #include "support/catch.hpp"
 #include "tools/subprocess.hpp"
 

@@ -19,6 +19,7 @@
 #include <fstream>
 #include <thread>
 
+#include "folders.hpp"
 #include "support/folder.hpp"
 
 namespace {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "folders.hpp"
 #include "rondo/topology.hpp"
 #include "support/catch.hpp"
 
