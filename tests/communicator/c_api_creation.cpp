@@ -7,10 +7,10 @@
 #include <string>
 
 #include "c_api_ranks.hpp"
-#include "folders.hpp"
 #include "rondo/topology.hpp"
 #include "support/catch.hpp"
 #include "support/children.hpp"
+#include "support/folders.hpp"
 
 namespace {
 

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "c_api_ranks.hpp"
-#include "folders.hpp"
 #include "support/catch.hpp"
+#include "support/folders.hpp"
 
 namespace {
 

@@ -16,24 +16,13 @@ using namespace rondo::test;
 
 constexpr ContextLayout layout{8, 8, 64u << 10};
 
-Executable checked(const Plan& plan, std::uint32_t rank, std::uint64_t count) {
-  CompileRequest request;
-  request.rank = rank;
-  request.count = count;
-  request.layout = layout;
-  request.checked = true;
-  auto executable = compile(lower(plan), request);
-  REQUIRE(executable);
-  return std::move(*executable);
-}
-
 /// Broadcasts of one piece, which rank 0 has sent before rank 1 looks.
 class Broadcasts {
  public:
   explicit Broadcasts(std::uint64_t count) : count_(count), input_(count), outputs_{std::vector<float>(count), std::vector<float>(count)} {
     const auto plan = plan_of(request_of(Collective::broadcast, 2, count * 4), "one_shot");
     REQUIRE(plan);
-    for (std::uint32_t rank = 0; rank < 2; ++rank) executables_[rank] = checked(*plan, rank, count);
+    for (std::uint32_t rank = 0; rank < 2; ++rank) executables_[rank] = compiled(*plan, rank, count, layout, true);
     REQUIRE(executables_[0].pieces == 1);
   }
 

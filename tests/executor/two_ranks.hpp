@@ -12,11 +12,12 @@
 namespace rondo::test {
 
 /// A plan as the rank runs it on `count` elements of f32.
-inline Executable compiled(const Plan& plan, std::uint32_t rank, std::uint64_t count, const ContextLayout& layout) {
+inline Executable compiled(const Plan& plan, std::uint32_t rank, std::uint64_t count, const ContextLayout& layout, bool checked = false) {
   CompileRequest request;
   request.rank = rank;
   request.count = count;
   request.layout = layout;
+  request.checked = checked;
   auto executable = compile(lower(plan), request);
   REQUIRE(executable);
   return std::move(*executable);

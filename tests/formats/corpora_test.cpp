@@ -3,11 +3,11 @@
 #include <filesystem>
 
 #include "benchmarks/bench/data.hpp"
-#include "folders.hpp"
 #include "perform.hpp"
 #include "rondo/formats.hpp"
 #include "rondo/verifier.hpp"
 #include "support/catch.hpp"
+#include "support/folders.hpp"
 #include "support/ranks.hpp"
 
 using namespace rondo;

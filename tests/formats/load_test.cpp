@@ -4,10 +4,10 @@
 
 #include <unistd.h>
 
-#include "folders.hpp"
 #include "perform.hpp"
 #include "rondo/formats.hpp"
 #include "support/catch.hpp"
+#include "support/folders.hpp"
 
 using namespace rondo;
 using test::data;

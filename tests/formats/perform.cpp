@@ -1,5 +1,5 @@
-#include "folders.hpp"
 #include "perform.hpp"
+#include "support/folders.hpp"
 
 #include <deque>
 #include <fstream>

@@ -5,9 +5,9 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "folders.hpp"
 #include "model.hpp"
 #include "support/catch.hpp"
+#include "support/folders.hpp"
 
 namespace {
 

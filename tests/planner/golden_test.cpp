@@ -3,8 +3,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "folders.hpp"
 #include "requests.hpp"
+#include "support/folders.hpp"
 
 using namespace rondo;
 using namespace rondo::test;

@@ -3,8 +3,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "folders.hpp"
 #include "support/catch.hpp"
+#include "support/folders.hpp"
 #include "tools/plans.hpp"
 #include "tools/subprocess.hpp"
 

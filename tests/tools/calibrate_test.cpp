@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "folders.hpp"
 #include "rondo/calibration.hpp"
 #include "support/catch.hpp"
 #include "support/folder.hpp"
+#include "support/folders.hpp"
 #include "tools/plans.hpp"
 #include "tools/subprocess.hpp"
 

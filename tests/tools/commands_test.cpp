@@ -4,9 +4,9 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "folders.hpp"
 #include "rondo/rondo.h"
 #include "support/catch.hpp"
+#include "support/folders.hpp"
 #include "tools/plans.hpp"
 #include "tools/subprocess.hpp"
 

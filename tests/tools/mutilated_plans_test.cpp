@@ -2,8 +2,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "folders.hpp"
 #include "support/catch.hpp"
+#include "support/folders.hpp"
 #include "tools/subprocess.hpp"
 
 namespace {

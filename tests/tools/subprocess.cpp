@@ -19,8 +19,8 @@
 #include <fstream>
 #include <thread>
 
-#include "folders.hpp"
 #include "support/folder.hpp"
+#include "support/folders.hpp"
 
 namespace {
 

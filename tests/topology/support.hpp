@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "folders.hpp"
 #include "rondo/topology.hpp"
 #include "support/catch.hpp"
+#include "support/folders.hpp"
 
 namespace topology_test {
 
