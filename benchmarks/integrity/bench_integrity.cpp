@@ -120,10 +120,10 @@ class Rank {
         measured_.us[checked_][round - 1] = block(call, calls);
       }
       require(communicator_.barrier());
-      if (communicator_.rank() == 0)
-        for (std::uint32_t rank = 0; rank < options_.ranks; ++rank) turns_.give((checked_ ? 0 : options_.ranks) + rank);
+      if (communicator_.rank() != 0) continue;
+      if (checked_ && round == options_.rounds) report(operation, bytes, in_place);
+      for (std::uint32_t rank = 0; rank < options_.ranks; ++rank) turns_.give((checked_ ? 0 : options_.ranks) + rank);
     }
-    if (checked_ && communicator_.rank() == 0) report(operation, bytes, in_place);
   }
 
   void report(Collective operation, std::uint64_t bytes, bool in_place) const {

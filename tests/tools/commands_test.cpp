@@ -280,6 +280,7 @@ TEST_CASE("the benchmarks of single parts refuse a wrong flag in one line too") 
                                              {{"--rounds", "1"}, {"RONDO_LOG=loud"}, {"RONDO_LOG", "loud", "debug"}}}) == "");
   CHECK(refusals(folder + "bench_waiting", {{{"--ranks", "1"}, {}, {"--ranks", "'1'", "2 to 64"}}, {{"--bogus"}, {}, {"--bogus", "--rounds"}}}) == "");
   CHECK(refusals(folder + "bench_fused", {{{"--ranks", "1"}, {}, {"--ranks", "'1'", "2 to 64"}}, {{"--tensors", "0"}, {}, {"--tensors", "'0'"}}}) == "");
+  CHECK(refusals(folder + "bench_integrity", {{{"--ranks", "1"}, {}, {"--ranks", "'1'", "2 to 64"}}, {{"--sizes", "1"}, {}, {"--sizes", "'1'"}}}) == "");
   CHECK(refusals(folder + "bench_kernels", {{{"--bogus"}, {}, {"--bogus"}}}) == "");
   CHECK(refusals(folder + "compare", {{{"--raw", "/dev/null", "--rounds", "x"}, {}, {"--rounds", "'x'", "1 to 1000"}},
                                       {{"--raw", "/dev/null"}, {"RONDO_LOG=loud"}, {"RONDO_LOG", "loud", "debug"}}}) == "");
