@@ -212,12 +212,12 @@ Result<Communicator> Communicator::duplicate() {
 Result<Communicator> Communicator::shrink() {
   auto parts = impl_->shrink();
   if (!parts) return parts.error();
-  return Communicator(std::make_shared<Impl>(std::move(*parts)));
+  return Assembly::of(std::move(*parts));
 }
 Result<Communicator> Communicator::grow(std::uint32_t size, const std::string& job) {
   auto parts = impl_->grow(size, job);
   if (!parts) return parts.error();
-  return Communicator(std::make_shared<Impl>(std::move(*parts)));
+  return Assembly::of(std::move(*parts));
 }
 
 Result<std::shared_ptr<void>> Communicator::allocate(std::uint64_t bytes) { return impl_->allocate(bytes); }
