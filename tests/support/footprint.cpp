@@ -42,6 +42,6 @@ std::string describe_change(const Footprint& before, const Footprint& after) {
 
 std::string growth(const Footprint& before, const Footprint& after, std::uint64_t slack_bytes) {
   const bool same = after.descriptors == before.descriptors && after.shared_maps == before.shared_maps;
-  const bool about_the_same = after.maps <= before.maps + more_maps && (sanitized || after.resident_bytes <= before.resident_bytes + slack_bytes);
-  return same && about_the_same ? "" : describe_change(before, after);
+  const bool about_the_same = after.maps <= before.maps + more_maps && after.resident_bytes <= before.resident_bytes + slack_bytes;
+  return same && (sanitized || about_the_same) ? "" : describe_change(before, after);
 }

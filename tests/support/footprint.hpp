@@ -20,6 +20,6 @@ std::uint64_t names_with(const std::string& word);
 /// "descriptors 5 → 5, ..."
 std::string describe_change(const Footprint& before, const Footprint& after);
 
-/// "" when nothing has grown: nothing at all of what a communicator has made; of what the allocator keeps for next time no more than a few maps and, in
-/// builds whose allocator gives memory back, `slack_bytes`.
+/// "" when nothing has grown: nothing at all of what a communicator has made; of what the allocator keeps for next time no more than a few maps and
+/// `slack_bytes`. Sanitizers' allocators keep what was freed, to notice that it's used: under them only the former counts.
 std::string growth(const Footprint& before, const Footprint& after, std::uint64_t slack_bytes = 4u << 20);
