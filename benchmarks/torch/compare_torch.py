@@ -1,6 +1,6 @@
 """Backends of torch.distributed side by side: Rondo, Gloo, and torch's own fake, which does nothing and so shows what torch itself costs.
 
-compare_torch.py [--ranks 2] [--ops all_reduce,...] [--sizes 4,1K,...] [--backends rondo,gloo,fake,deepspeed,operator] [--rounds 11] [--out FILE.json]
+compare_torch.py [--ranks 2] [--ops all_reduce,...] [--sizes 4,1K,...] [--backends rondo,gloo,fake,deepspeed,operator,pass] [--rounds 11] [--out FILE.json]
 
 Every round measures each backend in turn on the same tensors (f32, in place for all_reduce, as DistributedDataParallel has them): calls that are waited for, one
 after another. A time is the slowest rank's per call. Ratios are medians of those within a round, with a 95 % bootstrap interval. The operations that end in
@@ -98,7 +98,7 @@ def rank_main(rank, given, port, results):
     groups = {backend: peers.make(backend, dist, given.ranks, rank) if backend in peers.PEERS else dist.new_group(list(range(given.ranks)), backend=backend)
               for backend in given.backends}
     for backend, group in groups.items():
-        if backend not in ("fake", "operator"):
+        if backend not in ("fake", "operator", "pass"):
             check(dist, torch, group, given.ranks, rank)
     rows = []
     for operation in given.ops:
