@@ -1,6 +1,6 @@
 """Backends of torch.distributed side by side: Rondo, Gloo, and torch's own fake, which does nothing and so shows what torch itself costs.
 
-compare_torch.py [--ranks 2] [--ops all_reduce,...] [--sizes 4,1K,...] [--backends rondo,gloo,fake,deepspeed,operator,pass] [--rounds 11] [--out FILE.json]
+compare_torch.py [--ranks 2] [--ops all_reduce,...] [--sizes 4,1K,...] [--backends rondo,gloo,fake,deepspeed,operator,pass,turns] [--rounds 11] [--out FILE.json]
 
 Every round measures each backend in turn on the same tensors (f32, in place for all_reduce, as DistributedDataParallel has them): calls that are waited for, one
 after another. A time is the slowest rank's per call. Ratios are medians of those within a round, with a 95 % bootstrap interval. The operations that end in
@@ -27,6 +27,7 @@ import ratios  # noqa: E402
 import steps  # noqa: E402
 
 BACKENDS = ("rondo", "gloo", "fake")
+REDUCING = ("rondo", "gloo", "deepspeed")  # the others do less, and show what that takes
 UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 BLOCK_SECONDS = 0.03  # of one backend in one round, as far as three calls allow
 MOST_CALLS = 2000
@@ -98,7 +99,7 @@ def rank_main(rank, given, port, results):
     groups = {backend: peers.make(backend, dist, given.ranks, rank) if backend in peers.PEERS else dist.new_group(list(range(given.ranks)), backend=backend)
               for backend in given.backends}
     for backend, group in groups.items():
-        if backend not in ("fake", "operator", "pass"):
+        if backend in REDUCING:
             check(dist, torch, group, given.ranks, rank)
     rows = []
     for operation in given.ops:

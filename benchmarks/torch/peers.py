@@ -2,7 +2,7 @@
 
 import os
 
-PEERS = ("deepspeed", "operator", "pass")
+PEERS = ("deepspeed", "operator", "pass", "turns")
 
 
 def deepspeed(dist, ranks, rank):
@@ -37,6 +37,17 @@ def memory_pass(*_):
     return lambda tensor: tensor.mul_(1)
 
 
+def in_turns(dist, ranks, _):
+    """Torch's fake, and the processor offered to another rank after each call: what any call costs where ranks that share processors wait for one another."""
+    fake = dist.new_group(list(range(ranks)), backend="fake")
+
+    def call(tensor):
+        dist.all_reduce(tensor, group=fake)
+        os.sched_yield()
+
+    return call
+
+
 def make(name, dist, ranks, rank):
     """The call. Of all ranks at once. SystemExit says what is missing."""
-    return {"deepspeed": deepspeed, "operator": operator, "pass": memory_pass}[name](dist, ranks, rank)
+    return {"deepspeed": deepspeed, "operator": operator, "pass": memory_pass, "turns": in_turns}[name](dist, ranks, rank)
