@@ -28,8 +28,8 @@ int version();
 
 /// How a communicator is made.
 struct CommunicatorOptions {
-  std::chrono::nanoseconds timeout = std::chrono::minutes(30);           ///< deadline of each operation; see Communicator::set_timeout()
-  std::chrono::nanoseconds bootstrap_timeout = std::chrono::minutes(5);  ///< deadline of creation
+  std::chrono::nanoseconds timeout = std::chrono::minutes(30);           ///< deadline of each operation, above 0; see Communicator::set_timeout()
+  std::chrono::nanoseconds bootstrap_timeout = std::chrono::minutes(5);  ///< deadline of creation, above 0
   std::string algorithm;  ///< force this algorithm wherever it can serve; empty: the cost model chooses
   std::string transport;  ///< "shm" or "ucx"; empty: the first that can serve all pairs
   /// Reductions whose bits depend on the inputs and the number of ranks alone: not on the message's size, its pieces, the algorithm, the
@@ -60,7 +60,7 @@ struct Call {
   DataType type = DataType::f32;                   ///< of the elements
   ReduceOp op = ReduceOp::sum;                     ///< of the collectives that reduce
   std::uint32_t root = 0;   ///< broadcast, reduce, gather, scatter: the root
-  double scale = 1;         ///< premul_sum: this rank's factor (integers use its truncation)
+  double scale = 1;         ///< premul_sum: this rank's factor (integers use its truncation; invalid_argument where an i64 can't hold that)
 };
 
 /// Blocks of different lengths in one buffer: block r, for rank r or from it, is counts[r] elements from element offsets[r] on.
@@ -90,7 +90,8 @@ struct Bucket {
 
 class Work;
 
-/// One rank of a group. Movable; destroying it leaves the group (peers that still call it get peer_failed).
+/// One rank of a group. Movable; destroying it leaves the group (peers that still call it get peer_failed): calls that were started are waited for, 10 s or
+/// the deadline at most, then aborted. Works may be kept, and have ended. In a forked child every call is invalid_argument, and abort() does nothing.
 /// Threads: one communicator may be used by several threads, one call at a time each; calls on one communicator must come
 /// in the same order on all ranks. Different communicators are independent, each with an order of its own; but a thread that waits in one can't
 /// call another, so whoever uses several from one thread must do so in the same order on all ranks (or start the calls, which wait for nobody).
@@ -214,9 +215,11 @@ class Communicator {
   /// Starts a recv_any(), as start() does; Work::source says whose message it was.
   Work start_recv_any(void* data, std::uint64_t count, DataType type, std::uint32_t tag = 0);
 
-  /// From now on this thread's calls (start, start_send, start_recv, run, ...) are collected and return at once.
+  /// From now on this thread's calls (start, start_send, start_recv, run, ...) on this communicator are collected and return at once. Groups nest, also
+  /// those of different communicators.
   void group_begin();
-  /// Runs all calls since group_begin() together, so that their order within the group can't deadlock, and returns the first error.
+  /// The last one on this thread, of whatever communicator, runs all that was collected, so that the order of calls, and of communicators, can't
+  /// deadlock, and returns the first error; those before it return at once. Error: invalid_argument (nothing was begun here).
   Result<void> group_end();
 
   /// From now on calls of plan.header.collective run this plan (all ranks must do the same). It is proved first, unless
@@ -249,6 +252,7 @@ class Communicator {
  private:
   friend class Work;
   friend struct Assembly;
+  friend class ThreadGroup;
   class Impl;
   explicit Communicator(std::shared_ptr<Impl> impl);
   std::shared_ptr<Impl> impl_;  // shared with Works in flight, which may outlive the handle

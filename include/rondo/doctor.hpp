@@ -57,6 +57,9 @@ struct MachineFacts {
   bool sanitized = false;     ///< built with a sanitizer
   std::string ucx_version;    ///< of the UCX it runs with; empty: built without
   std::string kernel_target;  ///< as cpu_kernel_target()
+  std::string figures_source;       ///< where the cost model's figures of the cores come from
+  bool figures_measured = false;    ///< they are a kept calibration
+  std::string calibration_failure;  ///< why the kept one can't be used
 
   // the machine
   Topology topology;             ///< with one rank, the calling thread; without nodes when it can't be seen

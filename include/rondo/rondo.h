@@ -180,7 +180,7 @@ rondo_status rondo_shrink(rondo_communicator* communicator, rondo_communicator**
  * most. `communicator` isn't touched. Errors: as rondo_create_local(); RONDO_PEER_FAILED as soon as a rank of `communicator` has gone. */
 rondo_status rondo_grow(rondo_communicator* communicator, uint32_t size, const char* job, rondo_communicator** grown);
 
-/** Leaves the group. Work in flight is drained first. */
+/** Leaves the group. Work in flight is drained first, for 10 s or the deadline at most, then aborted. Works may be kept, and have ended. */
 void rondo_destroy(rondo_communicator* communicator);
 
 /** Memory of rondo_allocate(). */
@@ -428,10 +428,11 @@ void rondo_work_destroy(rondo_work* work);
 /** @name Groups */
 /** @{ */
 
-/** From now on this thread's calls on `communicator` are collected; they return at once. */
+/** From now on this thread's calls on `communicator` are collected; they return at once. Groups nest, also those of different communicators. */
 rondo_status rondo_group_begin(rondo_communicator* communicator);
 
-/** Runs the calls since rondo_group_begin() together, so that their order can't deadlock, and returns the first error. */
+/** The last one on this thread, of whatever communicator, runs all that was collected, so that the order of calls, and of communicators, can't deadlock,
+ * and returns the first error; those before it return at once. Error: RONDO_INVALID_ARGUMENT (nothing was begun here). */
 rondo_status rondo_group_end(rondo_communicator* communicator);
 /** @} */
 

@@ -188,8 +188,8 @@ class Communicator:
 
     @contextlib.contextmanager
     def group(self) -> Iterator[None]:
-        """This thread's calls inside are collected, and run together at the end of the outermost group, where their order can't deadlock. Their results are
-        there afterwards. An exception inside aborts the communicator: the other ranks would wait for calls that don't come."""
+        """This thread's calls inside are collected, and run together at the end of the thread's outermost group, whatever communicators groups are of, where
+        their order can't deadlock. Their results are there afterwards. An exception inside aborts the communicator: the other ranks would wait for calls that don't come."""
         held: list[Work] = []
         if not self._is_grouped():
             self._groups.held = held
@@ -208,7 +208,8 @@ class Communicator:
             if outermost:
                 self._groups.held = None
         for work in held:  # those that were refused at once never got into the library's group
-            work.wait()
+            if work.done():  # else it runs with the groups of other communicators that are still open
+                work.wait()
 
     def _is_grouped(self) -> bool:
         return getattr(self._groups, "held", None) is not None

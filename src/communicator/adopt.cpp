@@ -40,6 +40,7 @@ Result<void> check_channels(const Plan& plan) {
 }  // namespace
 
 Result<void> Communicator::Impl::adopt_plan(Channel& channel, const Plan& plan, bool unverified) {
+  if (born_in_ != fork_generation()) return forked_error();
   if (broken_.load(std::memory_order_acquire)) return broken_error();
   if (plan.header.ranks != channel.context.size())
     return Error{Errc::invalid_argument, "plan '" + plan.header.algorithm + "' is for " + std::to_string(plan.header.ranks) + " ranks, the communicator has " +

@@ -106,6 +106,16 @@ Error Communicator::Impl::wrong_pointers(const PreparedPlan& prepared, const Bin
                "this rank's block of the output; reduce_scatter, scatter: output is this rank's block of the input)");
 }
 
+/// Integers are multiplied by what the factor has before its point.
+std::optional<Error> Communicator::Impl::wrong_scale(const Task& task) {
+  constexpr double beyond = 9223372036854775808.0;  // 2^63
+  const DataType type = task.key.type;
+  const double scale = task.binding.scale;
+  const bool floating = type == DataType::f16 || type == DataType::bf16 || type == DataType::f32 || type == DataType::f64;
+  if (task.key.op != ReduceOp::premul_sum || floating || (scale >= -beyond && scale < beyond)) return std::nullopt;
+  return wrong("premul_sum of " + std::string(to_string(type)) + " with the factor " + std::to_string(scale) + "; accepted: at least -2^63 and below 2^63");
+}
+
 /// Of a list, whose pointers were judged when it was made a table.
 std::optional<Error> Communicator::Impl::wrong_placement(const PointerRule& rule, const SegmentTable& table) {
   const auto in_place = [](const Segment& segment) { return segment.in_place(); };

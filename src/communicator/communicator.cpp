@@ -6,6 +6,7 @@
 #include <atomic>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "base/config.hpp"
@@ -17,6 +18,7 @@
 #include "communicator/impl.hpp"
 #include "communicator/told.hpp"
 #include "communicator/settings.hpp"
+#include "plan/limits.hpp"
 
 namespace rondo {
 namespace {
@@ -36,6 +38,9 @@ Result<CommunicatorOptions> with_environment(CommunicatorOptions options) {
   options.integrity = options.integrity || set->integrity;
   if (options.coalesce_bytes == 0) options.coalesce_bytes = set->coalesce_bytes;
   if (options.coalesce_time.count() == 0) options.coalesce_time = set->coalesce_time;
+  for (const auto& [name, given] : {std::pair("timeout", options.timeout), std::pair("bootstrap_timeout", options.bootstrap_timeout)})
+    if (given.count() <= 0)
+      return Error{Errc::invalid_argument, std::string(name) + " is " + std::to_string(given.count()) + " ns; accepted: above 0", 0, "communicator"};
   if (options.coalesce_time.count() < 0 || options.coalesce_time > longest_coalesce_time)
     return Error{Errc::invalid_argument, "coalesce_time is " + std::to_string(options.coalesce_time.count()) + " ns; accepted: 0 to 1 s", 0, "communicator"};
   if (options.coalesce_bytes > most_coalesce_bytes)
@@ -44,6 +49,11 @@ Result<CommunicatorOptions> with_environment(CommunicatorOptions options) {
   if (const std::string choices = choices_for_algorithm(options.algorithm); !choices.empty())
     return Error{Errc::invalid_argument, "unknown algorithm '" + options.algorithm + "'; accepted: " + choices, 0, "communicator"};
   return options;
+}
+
+std::optional<Error> wrong_size(std::uint32_t ranks) {
+  if (ranks >= 1 && ranks <= plan::max_ranks) return std::nullopt;
+  return Error{Errc::invalid_argument, "a communicator of " + std::to_string(ranks) + " ranks; accepted: 1 to " + std::to_string(plan::max_ranks), 0, "communicator"};
 }
 
 }  // namespace
@@ -55,12 +65,17 @@ Communicator::Impl::Impl(CommunicatorParts parts)
   introduce(parts_, main_->context.sleep_line(parts_.rank).identity);
 }
 
-/// Work in flight is drained first; what doesn't end in time is aborted.
-Communicator::Impl::~Impl() {
+Communicator::Impl::~Impl() { leave(); }
+
+/// The handle has gone. Work in flight is drained first; what doesn't end in time is aborted. Works that are kept have ended then: nothing of this
+/// rank touches the others' memory any more.
+void Communicator::Impl::leave() {
+  if (std::exchange(left_, true)) return;
   if (born_in_ != fork_generation()) {  // the parent's: its threads aren't here, and its state is not ours to change
     for (std::thread& thread : progress_threads_) thread.detach();
     return;
   }
+  leave_group();
   crash_point("farewell: begun");
   draining_.store(true, std::memory_order_relaxed);
   const std::int64_t deadline = now_ns() + std::min<std::int64_t>(drain_ns, timeout_ns_.load(std::memory_order_relaxed));
@@ -79,8 +94,12 @@ Communicator::Impl::~Impl() {
   for (std::thread& thread : progress_threads_)
     if (thread.get_id() == std::this_thread::get_id()) thread.detach();  // it told of a call's end, and there the last handle went
     else thread.join();
+  while (pending_.load(std::memory_order_acquire) != 0) {  // all know of the abort
+    token_.acquire();
+    pump_all();
+    release_and_tell(Teller::caller);
+  }
   crash_point("farewell: threads ended");
-  if (!main_->queue.empty() && main_->queue.front()->begun) leave_buffers(*main_, *main_->queue.front());
   SharedWord& state = main_->context.status(rank()).state;
   // pairs with find_lost_peer(): comes after this rank's last words
   if (state.load(std::memory_order_relaxed) == static_cast<std::uint64_t>(MemberState::running))
@@ -117,6 +136,7 @@ Result<Channel*> Communicator::Impl::pair_channel(std::uint32_t from, std::uint3
 Result<void> Communicator::Impl::use_plan(const Plan& plan, bool unverified) { return adopt_plan(*main_, plan, unverified); }
 
 Result<Plan> Communicator::Impl::plan_for(const Call& call) {
+  if (born_in_ != fork_generation()) return forked_error();
   PlanKey key = key_of(call);
   if (key.collective == Collective::all_to_all_v) key.count = 0;  // its plan serves blocks of any lengths
   if (auto error = wrong_key(key)) return *error;
@@ -130,11 +150,17 @@ Communicator Assembly::of(CommunicatorParts parts) { return Communicator(std::ma
 
 Communicator::Communicator(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Communicator::Communicator(Communicator&&) noexcept = default;
-Communicator& Communicator::operator=(Communicator&&) noexcept = default;
-Communicator::~Communicator() = default;
+Communicator& Communicator::operator=(Communicator&& other) noexcept {
+  if (impl_ != other.impl_ && impl_ != nullptr) impl_->leave();
+  impl_ = std::move(other.impl_);
+  return *this;
+}
+Communicator::~Communicator() {
+  if (impl_ != nullptr) impl_->leave();
+}
 
 Result<std::vector<Communicator>> Communicator::in_process(std::uint32_t n, const CommunicatorOptions& options) {
-  if (n == 0) return Error{Errc::invalid_argument, "a communicator needs at least 1 rank, not 0", 0, "communicator"};
+  if (auto error = wrong_size(n)) return *error;
   auto merged = with_environment(options);
   if (!merged) return merged.error();
   if (auto room = check_descriptors(n, n); !room) return room.error();
@@ -170,14 +196,13 @@ Result<std::vector<Communicator>> Communicator::in_process(std::uint32_t n, cons
 }
 
 Result<Communicator> Communicator::local(std::uint32_t rank, std::uint32_t size, const std::string& job, const CommunicatorOptions& options) {
+  if (auto error = wrong_size(size)) return *error;
   if (rank >= size)
-    return Error{Errc::invalid_argument,
-                 "rank " + std::to_string(rank) + " is not below " + std::to_string(size) + " ranks", 0,
-                 "communicator"};
+    return Error{Errc::invalid_argument, "rank " + std::to_string(rank) + " is not below " + std::to_string(size) + " ranks", 0, "communicator"};
   auto merged = with_environment(options);
   if (!merged) return merged.error();
   // First, since it looks for the descriptors that all the rest needs and tells the other ranks when there are too few.
-  auto bootstrap = make_local_bootstrap(rank, size, job, now_ns() + merged->bootstrap_timeout.count());
+  auto bootstrap = make_local_bootstrap(rank, size, job, deadline_after(merged->bootstrap_timeout));
   if (!bootstrap) return bootstrap.error();
   auto view = discover_topology();
   if (!view) return view.error();
@@ -325,7 +350,7 @@ Result<void> Work::wait() {
 Result<void> Work::wait_for(std::chrono::nanoseconds timeout) {
   if (state_ == nullptr) return {};
   if (state_->error) return *state_->error;
-  return state_->owner->wait(*state_, now_ns() + timeout.count());
+  return state_->owner->wait(*state_, deadline_after(timeout));
 }
 
 }  // namespace rondo

@@ -163,7 +163,7 @@ Error given_up(const CommunicatorParts& parts, const Error& error) {
 
 Result<CommunicatorParts> join(Bootstrap& bootstrap, std::uint32_t rank, std::uint32_t size, const CommunicatorOptions& options, Topology view,
                                std::uint32_t ranks_here) {
-  const std::int64_t deadline_ns = now_ns() + options.bootstrap_timeout.count();
+  const std::int64_t deadline_ns = deadline_after(options.bootstrap_timeout);
   if (!config()) return config().error();
   auto share = take_share(config()->staging_bytes, ranks_here);
   if (!share) return share.error();

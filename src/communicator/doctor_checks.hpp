@@ -15,6 +15,7 @@ using Findings = std::vector<Finding>;
 
 Findings check_library(const MachineFacts& facts);
 Findings check_kernels(const MachineFacts& facts);
+Findings check_calibration(const MachineFacts& facts);
 
 Findings check_processors(const MachineFacts& facts);
 Findings check_memory_system(const MachineFacts& facts);

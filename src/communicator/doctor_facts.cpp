@@ -16,6 +16,7 @@
 #include "base/text.hpp"
 #include "communicator/doctor_checks.hpp"
 #include "communicator/doctor_groups.hpp"
+#include "rondo/calibration.hpp"
 #include "rondo/communicator.hpp"
 #include "rondo/doctor.hpp"
 #include "rondo/kernels.hpp"
@@ -75,6 +76,14 @@ void look_at_library(MachineFacts& facts) {
 #endif
   if (ucp_get_version_string != nullptr) facts.ucx_version = ucp_get_version_string();
   facts.kernel_target = cpu_kernel_target();
+}
+
+void look_at_calibration(MachineFacts& facts) {
+  if (facts.topology.nodes.empty()) return;
+  const auto kept = load_calibration(facts.topology);
+  if (!kept) facts.calibration_failure = to_string(kept.error());
+  facts.figures_measured = kept && *kept;
+  facts.figures_source = facts.figures_measured ? (*kept)->source : core_figures(facts.topology).source;
 }
 
 void look_at_machine(MachineFacts& facts) {
@@ -175,6 +184,7 @@ MachineFacts gather_machine_facts() {
   look_at_limits(facts);
   look_at_library(facts);
   look_at_machine(facts);
+  look_at_calibration(facts);
   look_at_memory(facts);
   const Environment environment = read_environment();
   facts.environment = doctor::variables_of_interest(environment);

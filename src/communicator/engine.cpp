@@ -1,10 +1,11 @@
-// Running calls: a call in the caller's thread from its arguments to its end, and started ones and groups up to their queues.
+// Running calls: a call in the caller's thread from its arguments to its end, and started ones up to their queues.
 #include <algorithm>
 #include <cstring>
 
 #include "base/clock.hpp"
 #include "base/crash_point.hpp"
 #include "base/log.hpp"
+#include "communicator/groups.hpp"
 #include "communicator/impl.hpp"
 
 namespace rondo {
@@ -15,15 +16,6 @@ constexpr std::uint32_t turns_without_look = 16;
 constexpr std::int64_t slow_warning_ns = 5'000'000'000;
 constexpr std::int64_t stopped_ns = 1'000'000'000;  // a rank that hasn't looked around for so long was stopped, or had no processor
 
-// The calls a thread has collected since group_begin. A group belongs to a thread, hence thread-local; it holds one communicator's calls.
-struct Group {
-  std::uint32_t depth = 0;
-  std::vector<std::shared_ptr<Operation>> operations;
-};
-thread_local Group group;
-// Whose group is open on this thread: apart from the rest, since every call reads it and it needs no constructor. Initial-exec: read without a
-// call, also where the library is shared; of the room that is kept for such variables of libraries loaded late it takes 8 bytes.
-[[gnu::tls_model("initial-exec")]] constinit thread_local const void* group_owner = nullptr;
 Task task_of(const Call& call) { return Task{key_of(call), Binding{call.input, call.output, call.scale}}; }
 
 Task task_of(const void* input, void* output, DataType type, const BlockTable* blocks) {
@@ -47,11 +39,8 @@ std::shared_ptr<Operation> operation_of(const void* input, void* output, DataTyp
 }  // namespace
 
 Result<void> Communicator::Impl::run(const Call& call) {
-  if (group_owner == this) [[unlikely]] {
-    group_call(*main_, operation_of(task_of(call)));
-    return {};
-  }
   if (born_in_ != fork_generation()) [[unlikely]] return forked_error();
+  if (in_group()) [[unlikely]] return group_call(*main_, operation_of(task_of(call)));
   token_.acquire();
   if (repeats(call)) return run_prepared(*main_, main_->sync);
   return run_task(*main_, task_of(call));
@@ -63,7 +52,7 @@ inline bool Communicator::Impl::repeats(const Call& call) {
   Channel& channel = *main_;
   if (is_busy(channel) || coalesce_below_ != 0 || broken_.load(std::memory_order_relaxed)) return false;
   const PlanCache::Recent* recent = channel.cache.repeated(call);
-  if (recent == nullptr || !recent->prepared->rule.accepts(call.input, call.output)) return false;
+  if (recent == nullptr || recent->key.op == ReduceOp::premul_sum || !recent->prepared->rule.accepts(call.input, call.output)) return false;
   if (is_in_place_for_all(recent->key, call.input, call.output)) return false;
   if (may_be_symmetric() ? !lies_alike(*recent, call) : recent->key.symmetric || recent->key.in_place) return false;
   Operation& operation = channel.sync;
@@ -74,10 +63,7 @@ inline bool Communicator::Impl::repeats(const Call& call) {
 }
 
 Result<void> Communicator::Impl::run_blocks(const void* input, void* output, DataType type, BlockTable blocks) {
-  if (group_owner == this) {
-    group_call(*main_, operation_of(input, output, type, std::move(blocks)));
-    return {};
-  }
+  if (in_group()) return group_call(*main_, operation_of(input, output, type, std::move(blocks)));
   return run_channel(*main_, task_of(input, output, type, &blocks));
 }
 
@@ -86,14 +72,12 @@ Work Communicator::Impl::start_blocks(const void* input, void* output, DataType 
 }
 
 Result<void> Communicator::Impl::run_pair(const Task& task, std::uint32_t from, std::uint32_t to) {
+  if (born_in_ != fork_generation()) return forked_error();
   token_.acquire();
   auto channel = pair_channel(from, to);
   token_.release();
   if (!channel) return channel.error();
-  if (group_owner == this) {
-    group_call(**channel, operation_of(task));
-    return {};
-  }
+  if (in_group()) return group_call(**channel, operation_of(task));
   return run_channel(**channel, task);
 }
 
@@ -112,7 +96,7 @@ Result<void> Communicator::Impl::run_task(Channel& channel, const Task& task) {
   const bool well_placed = &channel != main_.get() || !may_be_symmetric() || note_memory(operation.task);
   operation.prepared = channel.cache.repeated(operation.task.key);
   const bool repeats = operation.prepared != nullptr && well_placed && operation.prepared->rule.accepts(task.binding.input, task.binding.output) &&
-                       !broken_.load(std::memory_order_relaxed);
+                       !broken_.load(std::memory_order_relaxed) && !wrong_scale(task);
   if (!repeats) [[unlikely]] return run_first(channel, operation);
   return run_prepared(channel, operation);
 }
@@ -204,6 +188,7 @@ std::optional<Error> Communicator::Impl::prepare(Channel& channel, Operation& op
     if (!prepared) return prepared.error();
     operation.prepared = *prepared;
   }
+  if (auto error = wrong_scale(operation.task)) return error;
   const Executable& executable = operation.prepared->executable;
   if (executable.by_blocks) {
     if (auto error = too_many_pieces(executable, *operation.task.binding.blocks)) return error;
@@ -298,6 +283,7 @@ std::optional<Error> Communicator::Impl::look_around(Channel& channel, Operation
 Work Communicator::Impl::start(const Call& call) { return start_on(Result<Channel*>(main_.get()), operation_of(task_of(call))); }
 
 Work Communicator::Impl::start_pair(const Task& task, std::uint32_t from, std::uint32_t to) {
+  if (born_in_ != fork_generation()) return failed_work(forked_error());
   token_.acquire();
   auto channel = pair_channel(from, to);
   token_.release();
@@ -313,7 +299,7 @@ Work Communicator::Impl::start_on(const Result<Channel*>& channel, std::shared_p
   state->owner = shared_from_this();
   state->operations.push_back(operation);
   const TokenGuard guard(token_);
-  if (group_owner != this)
+  if (!in_group())
     if (auto error = need_progress_thread()) return failed_work(std::move(*error));
   enqueue(**channel, operation);
   return Work(state);
@@ -326,9 +312,11 @@ Work Communicator::Impl::failed_work(Error error) {
   return Work(state);
 }
 
-void Communicator::Impl::group_call(Channel& channel, std::shared_ptr<Operation> operation) {
+Result<void> Communicator::Impl::group_call(Channel& channel, std::shared_ptr<Operation> operation) {
+  if (born_in_ != fork_generation()) return forked_error();
   const TokenGuard guard(token_);
   enqueue(channel, operation);
+  return {};
 }
 
 void Communicator::Impl::enqueue(Channel& channel, const std::shared_ptr<Operation>& operation) {
@@ -340,9 +328,9 @@ void Communicator::Impl::enqueue(Channel& channel, const std::shared_ptr<Operati
 void Communicator::Impl::announce(const std::shared_ptr<Operation>& operation) {
   operation->timeout_ns = timeout_ns_.load(std::memory_order_relaxed);
   pending_.fetch_add(1, std::memory_order_seq_cst);  // before wake_progress() looks whether that is needed
-  if (group_owner == this) {
-    group.operations.push_back(operation);
-    return;  // group_end runs them
+  if (in_group()) {
+    ThreadGroup::of_this_thread().find(this)->operations.push_back(operation);
+    return;  // group_end() runs them
   }
   wake_progress();
 }
@@ -352,24 +340,6 @@ Result<void> Communicator::Impl::set_timeout(std::chrono::nanoseconds timeout) {
     return Error{Errc::invalid_argument, "a timeout of " + std::to_string(timeout.count()) + " ns; accepted: above 0", 0, "rank " + std::to_string(rank())};
   timeout_ns_.store(timeout.count(), std::memory_order_relaxed);
   return {};
-}
-
-bool Communicator::Impl::in_group() const { return group_owner == this; }
-
-void Communicator::Impl::group_begin() {
-  if (group.depth++ == 0) {
-    group_owner = this;
-    group.operations.clear();
-  }
-}
-
-Result<void> Communicator::Impl::group_end() {
-  if (group_owner != this) return Error{Errc::invalid_argument, "group_end without group_begin on this thread and communicator", 0, "group"};
-  if (--group.depth != 0) return {};
-  const Work::State all{nullptr, std::move(group.operations), std::nullopt};
-  group_owner = nullptr;
-  group.operations.clear();
-  return wait(all, 0);
 }
 
 }  // namespace rondo

@@ -47,6 +47,7 @@ Error Communicator::Impl::broken_error() {
 }
 
 void Communicator::Impl::abort() {
+  if (born_in_ != fork_generation()) return;  // the parent's goes on
   const Error error{Errc::aborted, "abort() was called", 0, "rank " + std::to_string(rank())};
   bool first = false;
   {
@@ -58,7 +59,7 @@ void Communicator::Impl::abort() {
   const auto aborted = static_cast<std::uint64_t>(MemberState::aborted);
   main_->context.status(rank()).state.store(aborted, std::memory_order_release);
   broken_.store(true, std::memory_order_release);  // pairs with diagnose(): read by whoever waits
-  if (!first || !parts_.status_links || born_in_ != fork_generation()) return;
+  if (!first || !parts_.status_links) return;
   const TokenGuard guard(token_);  // whoever holds it waits, sees the abort and gives it back
   tell_failure(Error{Errc::aborted, who(rank()) + " called abort()"});
 }
@@ -87,6 +88,7 @@ std::string Communicator::Impl::record_title() const {
 }
 
 std::string Communicator::Impl::flight_record() {
+  if (born_in_ != fork_generation()) return record_title() + "forked since, and not known here\n";
   const TokenGuard guard(token_);
   std::string state = "not failed";
   {

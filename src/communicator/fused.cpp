@@ -127,10 +127,7 @@ Result<SegmentTable> Communicator::Impl::checked_table(const Bucket& bucket) con
 Result<void> Communicator::Impl::run_fused(const Bucket& bucket) {
   auto table = checked_table(bucket);
   if (!table) return table.error();
-  if (in_group()) {
-    group_call(*main_, operation_of(bucket, std::move(*table)));
-    return {};
-  }
+  if (in_group()) return group_call(*main_, operation_of(bucket, std::move(*table)));
   return run_channel(*main_, task_of(bucket, *table));
 }
 

@@ -1,5 +1,5 @@
 // The communicator's inside. What belongs to one idea is in a file of its own: check.cpp (arguments), create.cpp (bootstrap),
-// split.cpp (one from another), engine.cpp (running), coalesce.cpp (small calls together), fused.cpp (lists), any_source.cpp (receives from
+// split.cpp (one from another), engine.cpp (running), groups.cpp (calls that are collected), coalesce.cpp (small calls together), fused.cpp (lists), any_source.cpp (receives from
 // anybody), progress.cpp (queued calls), tracer.cpp (recording them), failure.cpp (the end before its time), shrink.cpp (going on without those who
 // have gone), diagnose.cpp (why a wait doesn't end;
 // diagnose_links.cpp over messages), adopt.cpp (plans brought along).
@@ -62,6 +62,7 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
  public:
   explicit Impl(CommunicatorParts parts);
   ~Impl();
+  void leave();
 
   std::uint32_t rank() const { return parts_.rank; }
   std::uint32_t size() const { return parts_.size; }
@@ -86,7 +87,7 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
 
   void group_begin();
   Result<void> group_end();
-  bool in_group() const;
+  bool in_group() const;  // groups.cpp
   Result<std::optional<CommunicatorParts>> split(std::int32_t color, std::int32_t key);  // split.cpp
   Result<CommunicatorParts> shrink();                                                    // shrink.cpp
   Result<CommunicatorParts> grow(std::uint32_t size, const std::string& job);
@@ -130,7 +131,7 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   }
   void record_end(Operation& operation, FlightRecorder::State state);
   Work start_on(const Result<Channel*>& channel, std::shared_ptr<Operation> operation);
-  void group_call(Channel& channel, std::shared_ptr<Operation> operation);
+  Result<void> group_call(Channel& channel, std::shared_ptr<Operation> operation);
   void enqueue(Channel& channel, const std::shared_ptr<Operation>& operation);
   void announce(const std::shared_ptr<Operation>& operation);
   std::optional<Error> look_around(Channel& channel, Operation& operation, Progress progress);
@@ -161,6 +162,10 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   std::optional<Error> all_left(std::uint32_t left, const std::string& what) const;
   std::optional<Error> find_lost_sender(const std::string& what);
   std::optional<Error> find_lost_sender_link(const std::string& what);
+
+  // groups.cpp
+  void leave_group();
+  void run_in_background();
 
   // coalesce.cpp; all but is_small need the token
   bool is_small(const PlanKey& key) const;
@@ -207,6 +212,7 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   // check.cpp
   std::optional<Error> wrong_key(const PlanKey& key) const;
   Error wrong_pointers(const PreparedPlan& prepared, const Binding& binding) const;
+  static std::optional<Error> wrong_scale(const Task& task);
   static std::optional<Error> wrong_placement(const PointerRule& rule, const SegmentTable& segments);
   static std::optional<Error> too_many_pieces(const Executable& executable, const BlockTable& blocks);
 
@@ -280,6 +286,8 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   std::thread::id turning_;           ///< the one that does; none: none
   std::size_t threads_that_tell_ = 0;  ///< and have left the crank to another one
   bool stopping_ = false;
+
+  bool left_ = false;  ///< of the thread that destroys the handle
 };
 
 }  // namespace rondo

@@ -96,6 +96,7 @@ void Communicator::Impl::leave_tellings() const {
 }
 
 void Communicator::Impl::on_end(const Work::State& work, std::function<void()> tell) {
+  if (born_in_ != fork_generation() && !work.operations.back()->done.load(std::memory_order_acquire)) return;  // here it never ends
   {
     const TokenGuard guard(token_);
     Operation& last = *work.operations.back();
@@ -178,6 +179,7 @@ Result<void> Communicator::Impl::wait(const Work::State& work, std::int64_t dead
   const auto all_done = [&] {
     return std::all_of(work.operations.begin(), work.operations.end(), [](const auto& operation) { return operation->done.load(std::memory_order_acquire); });
   };
+  if (!all_done() && born_in_ != fork_generation()) return forked_error();
   std::optional<Waiter> waiter;
   if (!all_done()) waiter.emplace(*this);
   std::int64_t slow_since = 0;

@@ -27,7 +27,7 @@ Result<CommunicatorParts> Communicator::Impl::shrink() {
   const std::unique_lock lock(shrink_mutex_, std::try_to_lock);
   if (!lock) return Error{Errc::invalid_argument, "another thread shrinks this communicator", 0, where};
   if (shrunk_) return Error{Errc::invalid_argument, "this communicator was shrunk before", 0, where};
-  const std::int64_t deadline_ns = now_ns() + parts_.options.bootstrap_timeout.count();
+  const std::int64_t deadline_ns = deadline_after(parts_.options.bootstrap_timeout);
   end_calls();
   const SharedWord& word = main_->context.sleep_line(rank()).survivors;
   Survivors survivors(rank(), size(), SurvivorWord::of(word.load(std::memory_order_relaxed)).attempt + 1);
@@ -148,7 +148,7 @@ Result<CommunicatorParts> Communicator::Impl::grow(std::uint32_t to, const std::
     return Error{Errc::invalid_argument, "grow to " + std::to_string(to) + " ranks; accepted: more than the " + std::to_string(size()) + " that there are", 0,
                  where};
   const auto stays_away = [&](std::uint32_t peer) { return peer < size() && peer != rank() && parts_.transport->gone(peer); };
-  auto bootstrap = make_local_bootstrap(rank(), to, job, now_ns() + parts_.options.bootstrap_timeout.count(), stays_away);
+  auto bootstrap = make_local_bootstrap(rank(), to, job, deadline_after(parts_.options.bootstrap_timeout), stays_away);
   if (!bootstrap) return bootstrap.error();
   auto view = discover_topology();
   if (!view) return view.error();

@@ -196,7 +196,7 @@ class Communicator::Impl::Split {
   }
 
   std::optional<Error> meet(const std::vector<Address>& addresses) {
-    const std::int64_t deadline_ns = now_ns() + parts_.options.bootstrap_timeout.count();
+    const std::int64_t deadline_ns = deadline_after(parts_.options.bootstrap_timeout);
     if (auto connected = parts_.transport->connect(addresses, deadline_ns); !connected) return connected.error();
     parts_.status_links = std::make_unique<StatusLinks>(*parts_.transport, parts_.rank, parts_.size);
     if (auto met = parts_.status_links->meet(deadline_ns); !met) return met.error();

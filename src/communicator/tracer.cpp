@@ -94,6 +94,7 @@ Result<void> Communicator::Impl::start_trace(std::uint64_t capacity) {
 }
 
 Result<Trace> Communicator::Impl::stop_trace() {
+  if (born_in_ != fork_generation()) return forked_error();
   std::unique_ptr<Tracer> tracer;
   {
     const TokenGuard guard(token_);

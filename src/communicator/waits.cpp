@@ -1,5 +1,7 @@
 // Who holds a call up. A rank whose wait is long says for whom, so that the others can follow the waits to the rank that waits for nobody.
 #include <algorithm>
+#include <functional>
+#include <string>
 
 #include "base/process_state.hpp"
 #include "communicator/impl.hpp"
@@ -27,13 +29,22 @@ std::string signals_of(const Context& context, std::uint32_t member, std::uint64
   return std::to_string(this_call ? progress % max_signals : 0);
 }
 
+// A communicator in StatusLine.waits_in: what no other one has, and its number in the lowest bits, for people. Threads that split two communicators of a
+// family at the same time may get two of one number.
+constexpr std::uint64_t number_mask = (1u << 20) - 1;
+constexpr std::uint64_t somewhere = std::uint64_t{1} << 63;
+
+std::uint64_t word_of(const CommunicatorParts& parts) {
+  return somewhere | (std::hash<std::string>{}(parts.token) & ~number_mask) | (parts.epoch & number_mask);
+}
+
 }  // namespace
 
 /// Says that this rank's call waits long, and for whom: to the other members, and to the ranks that it was split from. A hint: of several threads
 /// the last one counts.
 void Communicator::Impl::note_waiting(const Channel& channel, const Operation& operation) const {
   if (parts_.transport->segment_bytes() == 0) return;
-  family_status(rank()).waits_in.store(parts_.epoch + 1, std::memory_order_relaxed);
+  family_status(rank()).waits_in.store(word_of(parts_), std::memory_order_relaxed);
   const ExecStep* step = operation.run.blocked_step();
   StatusLine& status = channel.context.status(channel.context.rank());
   if (step == nullptr || step->op != ExecOp::wait) return status.waits_for.store(0, std::memory_order_relaxed);
@@ -43,7 +54,7 @@ void Communicator::Impl::note_waiting(const Channel& channel, const Operation& o
 void Communicator::Impl::note_end_of_waiting() const {
   if (parts_.transport->segment_bytes() == 0) return;
   auto& word = family_status(rank()).waits_in;
-  if (word.load(std::memory_order_relaxed) == parts_.epoch + 1) word.store(0, std::memory_order_relaxed);
+  if (word.load(std::memory_order_relaxed) == word_of(parts_)) word.store(0, std::memory_order_relaxed);
 }
 
 /// A rank's status line in the communicator from which all of its family were split.
@@ -54,9 +65,12 @@ StatusLine& Communicator::Impl::family_status(std::uint32_t rank) const {
 /// Where a peer waits that hasn't entered this communicator's call, if in another communicator.
 std::string Communicator::Impl::elsewhere(std::uint32_t peer) const {
   const std::uint64_t word = family_status(peer).waits_in.load(std::memory_order_relaxed);
-  if (word == 0 || word == parts_.epoch + 1) return "";
-  return " (it waits in communicator " + std::to_string(word - 1) + " of this family, this one is " + std::to_string(parts_.epoch) +
-         ": do ranks call their communicators in different orders?)";
+  const std::uint64_t here = word_of(parts_);
+  if (word == 0 || word == here) return "";
+  const std::uint64_t there = word & number_mask, number = here & number_mask;
+  const std::string which = there == number ? "another communicator of this family that was made together with this one, number " + std::to_string(number)
+                                            : "communicator " + std::to_string(there) + " of this family, this one is " + std::to_string(number);
+  return " (it waits in " + which + ": do ranks call their communicators in different orders?)";
 }
 
 /// The kernel's word on a peer's process, where that explains something.

@@ -1,4 +1,5 @@
 // Works, groups, point to point.
+#include <chrono>
 #include <numeric>
 #include <thread>
 
@@ -141,6 +142,56 @@ TEST_CASE("a group runs collectives and messages together, so that receiving fir
     if (in != peer) return "wrong message";
     if (auto wrong = check_sum(a, 2); !wrong.empty()) return wrong;
     return check_sum(b, 4);
+  };
+  SECTION("as threads") CHECK(complaints(run_threads(2, body)) == "");
+  SECTION("as processes") CHECK(complaints(run_processes(2, body)) == "");
+}
+
+TEST_CASE("one thread's groups on two communicators run when the last one ends, in whatever order ranks have them", "[threads]") {
+  const auto body = [](Communicator& communicator) -> std::string {
+    auto copy = communicator.duplicate();
+    if (!copy) return to_string(copy.error());
+    const bool swapped = communicator.rank() == 1;
+    Communicator& outer = swapped ? *copy : communicator;
+    Communicator& inner = swapped ? communicator : *copy;
+    for (int round = 0; round < 50; ++round) {
+      std::vector<float> a(20, 1), b(20, 2), c(5, 3);
+      outer.group_begin();
+      (void)outer.all_reduce(a.data(), a.data(), a.size(), DataType::f32);
+      inner.group_begin();
+      Work work = inner.start(Call{Collective::all_reduce, b.data(), b.data(), b.size(), DataType::f32, ReduceOp::sum});
+      if (auto ended = inner.group_end(); !ended) return to_string(ended.error());
+      if (b[0] != 2) return "the inner group ran before the outer one's end";
+      if (auto ended = outer.group_end(); !ended) return to_string(ended.error());
+      if (!work.done()) return "the groups ended before their calls";
+      if (a[19] != 3 || b[19] != 3) return "wrong sums";
+      if (outer.group_end()) return "a group ended twice";
+      if (auto done = communicator.all_reduce(c.data(), c.data(), 5, DataType::f32); !done) return to_string(done.error());
+      if (c[4] != 6) return "a call after the groups didn't run";
+    }
+    return "";
+  };
+  SECTION("as threads") CHECK(complaints(run_threads(2, body)) == "");
+  SECTION("as processes") CHECK(complaints(run_processes(2, body)) == "");
+}
+
+TEST_CASE("a communicator that is destroyed with its group open runs what the group has, as it does with started calls", "[threads]") {
+  const auto body = [](Communicator& communicator) -> std::string {
+    std::vector<float> a(3000, 1), b(20, 2);
+    auto copy = communicator.duplicate();
+    if (!copy) return to_string(copy.error());
+    const auto begin = std::chrono::steady_clock::now();
+    {
+      Communicator passing = std::move(*copy);
+      passing.group_begin();
+      communicator.group_begin();
+      (void)passing.all_reduce(a.data(), a.data(), a.size(), DataType::f32);
+      (void)communicator.all_reduce(b.data(), b.data(), b.size(), DataType::f32);
+      if (auto ended = communicator.group_end(); !ended) return to_string(ended.error());
+    }
+    if (auto done = communicator.barrier(); !done) return to_string(done.error());
+    if (a[2999] + b[19] != 2 + 4) return "wrong sums";
+    return std::chrono::steady_clock::now() - begin < std::chrono::seconds(5) ? "" : "it took the time that is left to calls that nobody runs";
   };
   SECTION("as threads") CHECK(complaints(run_threads(2, body)) == "");
   SECTION("as processes") CHECK(complaints(run_processes(2, body)) == "");

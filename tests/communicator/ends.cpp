@@ -1,6 +1,7 @@
 // Work::on_end: who hears of a call's end, when, and what may be done there. Deadlines that change under way.
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <thread>
 
 #include "support/catch.hpp"
@@ -59,6 +60,80 @@ TEST_CASE("whoever asked is told once of each started call's end, by whichever t
   };
   SECTION("as threads") CHECK(complaints(run_threads(3, body)) == "");
   SECTION("as processes") CHECK(complaints(run_processes(2, body)) == "");
+}
+
+TEST_CASE("a rank leaves with its communicator, whoever keeps its works", "[threads]") {
+  const auto body = [](Communicator& communicator) -> std::string {
+    if (communicator.rank() == 1) {
+      std::vector<float> values(10, 1);
+      if (auto done = communicator.run(sum_of(values)); !done) return to_string(done.error());
+      return expect_error(communicator.barrier(), Errc::peer_failed, {"rank 0", "left"});
+    }
+    std::vector<float> values(10, 1);
+    std::optional<Communicator> own(std::move(communicator));
+    Work kept = own->start(sum_of(values)), waited_for = kept;
+    if (auto done = waited_for.wait(); !done) return to_string(done.error());
+    own.reset();
+    std::this_thread::sleep_for(200ms);  // the other rank learns of it meanwhile
+    bool told = false;
+    kept.on_end([&] { told = true; });
+    return kept.done() && kept.wait() && told ? "" : "a work that had ended changed with its communicator";
+  };
+  CommunicatorOptions options;
+  options.timeout = 10s;
+  SECTION("as threads") CHECK(complaints(run_threads(2, body, options)) == "");
+  SECTION("as processes") CHECK(complaints(run_processes(2, body, options)) == "");
+}
+
+TEST_CASE("works of a communicator that was destroyed have ended, badly where nobody came, and their waits end", "[threads]") {
+  CommunicatorOptions options;
+  options.timeout = 300ms;
+  const auto body = [](Communicator& communicator) -> std::string {
+    if (communicator.rank() == 1) {
+      std::this_thread::sleep_for(1s);
+      return "";
+    }
+    std::vector<float> values(100'000, 1), others(100'000, 1);
+    std::optional<Communicator> own(std::move(communicator));
+    Work first = own->start(sum_of(values)), second = own->start(sum_of(others));
+    std::atomic<int> told{0};
+    second.on_end([&] { ++told; });
+    std::string of_waiter;
+    std::thread waiter([&] { of_waiter = first.wait() ? "a call ended well without the other rank" : ""; });
+    std::this_thread::sleep_for(20ms);
+    own.reset();
+    waiter.join();
+    if (!of_waiter.empty()) return of_waiter;
+    if (!first.done() || !second.done() || told != 1) return "not all has ended, or " + std::to_string(told) + " ends were told of";
+    return second.wait() ? "a call ended well without the other rank" : "";
+  };
+  SECTION("as threads") CHECK(complaints(run_threads(2, body, options)) == "");
+  SECTION("as processes") CHECK(complaints(run_processes(2, body, options)) == "");
+}
+
+TEST_CASE("the longest time limit there is, is a long one, and none is no limit", "[threads]") {
+  CommunicatorOptions options;
+  options.timeout = options.bootstrap_timeout = std::chrono::nanoseconds::max();
+  const auto body = [](Communicator& communicator) -> std::string {
+    std::vector<float> values(10, 1);
+    if (communicator.rank() == 1) std::this_thread::sleep_for(20ms);
+    Work work = communicator.start(sum_of(values));
+    if (auto done = work.wait_for(std::chrono::nanoseconds::max()); !done) return to_string(done.error());
+    auto copy = communicator.duplicate();
+    return copy ? "" : to_string(copy.error());
+  };
+  SECTION("as threads") CHECK(complaints(run_threads(2, body, options)) == "");
+  SECTION("as processes") CHECK(complaints(run_processes(2, body, options)) == "");
+  for (const auto wrong : {0ns, -1ns}) {
+    for (auto field : {&CommunicatorOptions::timeout, &CommunicatorOptions::bootstrap_timeout}) {
+      CommunicatorOptions given;
+      given.*field = wrong;
+      const auto made = Communicator::in_process(1, given);
+      REQUIRE_FALSE(made.has_value());
+      CHECK(made.error().code == Errc::invalid_argument);
+      CHECK(to_string(made.error()).find("timeout is " + std::to_string(wrong.count()) + " ns; accepted: above 0") != std::string::npos);
+    }
+  }
 }
 
 TEST_CASE("calls are started from where the end of others is told", "[threads]") {

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <thread>
 
 #include "support/catch.hpp"
@@ -250,17 +251,58 @@ TEST_CASE("a forked child gets an error from its parent's communicator, and the 
   const auto body = [](Communicator& communicator) -> std::string {
     float value = 1;
     if (auto done = communicator.all_reduce(&value, &value, 1, DataType::f32); !done) return describe_result(done);
+    std::vector<float> late(1000, 1);
+    const std::uint32_t peer = 1 - communicator.rank();
+    Work started = communicator.rank() == 0 ? communicator.start_recv(late.data(), late.size(), DataType::f32, peer) : Work();
     const pid_t child = fork();
     if (child == 0) {
-      const std::string wrong = expect_error(communicator.all_reduce(&value, &value, 1, DataType::f32), Errc::invalid_argument, {"forked"});
+      const std::vector<std::pair<const char*, std::function<Result<void>()>>> calls = {
+          {"all_reduce", [&] { return communicator.all_reduce(&value, &value, 1, DataType::f32); }},
+          {"send", [&] { return communicator.send(&value, 1, DataType::f32, peer); }},
+          {"start_send", [&] { return communicator.start_send(&value, 1, DataType::f32, peer).wait(); }},
+          {"start", [&] { return communicator.start(Call{Collective::barrier}).wait(); }},
+          {"all_reduce in a group", [&] {
+             communicator.group_begin();
+             auto done = communicator.all_reduce(&value, &value, 1, DataType::f32);
+             (void)communicator.group_end();
+             return done;
+           }},
+          {"plan_for", [&]() -> Result<void> {
+             auto plan = communicator.plan_for(Call{Collective::all_reduce, &value, &value, 1, DataType::f32});
+             return plan ? Result<void>() : plan.error();
+           }},
+          {"wait", [&] { return communicator.rank() == 0 ? started.wait() : communicator.barrier(); }},
+      };
+      communicator.abort();
+      (void)communicator.flight_record();
+      std::string wrong;
+      for (const auto& [name, call] : calls)
+        if (const std::string fault = expect_error(call(), Errc::invalid_argument, {"forked"}); !fault.empty()) wrong += std::string(name) + ": " + fault + "\n";
+      std::fprintf(stderr, "%s", wrong.c_str());
       _exit(wrong.empty() ? 0 : 1);
     }
     int status = 0;
     waitpid(child, &status, 0);
     if (status != 0) return "the child got no error";
+    if (communicator.rank() == 1)
+      if (auto sent = communicator.send(late.data(), late.size(), DataType::f32, peer); !sent) return to_string(sent.error());
+    if (auto taken = started.wait(); !taken) return to_string(taken.error());
     return describe_result(communicator.all_reduce(&value, &value, 1, DataType::f32)) == "success" ? "" : "the parent was harmed";
   };
   CHECK(complaints(run_processes(2, body)) == "");
+}
+
+TEST_CASE("numbers of ranks that nobody has are refused at once", "[threads]") {
+  for (const std::uint32_t size : {0u, 2'000'000'000u, ~0u}) {
+    for (const auto& made : {Communicator::local(0, size, "nobody"), Communicator::local(size == 0 ? 0 : size - 1, size, "nobody")}) {
+      REQUIRE_FALSE(made.has_value());
+      CHECK(made.error().code == Errc::invalid_argument);
+      CHECK(to_string(made.error()).find("a communicator of " + std::to_string(size) + " ranks; accepted: 1 to 1000000") != std::string::npos);
+    }
+    const auto threads = Communicator::in_process(size);
+    REQUIRE_FALSE(threads.has_value());
+    CHECK(threads.error().code == Errc::invalid_argument);
+  }
 }
 
 TEST_CASE("a job whose environment lacks RANK is refused by that name") {

@@ -1,11 +1,14 @@
 // Every collective gives the right result, whatever the type, operation, number of ranks, count and place.
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <random>
 
 #include "communicator/trial.hpp"
 #include "support/catch.hpp"
+#include "support/faults.hpp"
 #include "support/ranks.hpp"
 #include "support/sanitized.hpp"
 
@@ -88,6 +91,27 @@ TEST_CASE("random mixes of collectives, sizes, roots and types stay right over t
       CHECK(complaints(run_processes(ranks, [](Communicator& c) { return soak(c, process_calls, 4711); })) == "");
     }
   }
+}
+
+TEST_CASE("integers are not multiplied by factors that no integer is, and the communicator stays usable", "[threads]") {
+  const auto body = [](Communicator& communicator) -> std::string {
+    const auto multiply = [&](DataType type, void* value, double factor) {
+      return communicator.run(Call{Collective::all_reduce, value, value, 1, type, ReduceOp::premul_sum, 0, factor});
+    };
+    std::int32_t number = 1;
+    float real = 1;
+    for (int round = 0; round < 3; ++round) {
+      for (const double factor : {1e30, -1e30, std::nan(""), std::numeric_limits<double>::infinity()})
+        if (auto wrong = expect_error(multiply(DataType::i32, &number, factor), Errc::invalid_argument, {"premul_sum of i32", "-2^63"}); !wrong.empty()) return wrong;
+      if (auto done = multiply(DataType::i32, &number, 3.7); !done || number != 6) return "a factor of 3.7 isn't 3";
+      number = 1;
+      if (auto done = multiply(DataType::f32, &real, 1e30); !done || real < 1e30f) return "a real number isn't multiplied by 1e30";
+      real = 1;
+    }
+    return "";
+  };
+  SECTION("as threads") CHECK(complaints(run_threads(2, body)) == "");
+  SECTION("as processes") CHECK(complaints(run_processes(2, body)) == "");
 }
 
 TEST_CASE("premul_sum multiplies each rank's input by that rank's own factor", "[threads]") {

@@ -1,5 +1,6 @@
 // Communicators split from one another: right results, an order and an end of their own, in the memory of the first.
 #include <csignal>
+#include <optional>
 #include <random>
 #include <thread>
 
@@ -164,6 +165,27 @@ TEST_CASE("what is wrong with a split is said, and the communicator stays usable
     return exercise(parent, 1);
   };
   CHECK(complaints(run_threads(2, body)) == "");
+}
+
+TEST_CASE("communicators that threads split at the same time are told apart when ranks call them in different orders", "[threads]") {
+  const auto body = [](Communicator& parent) -> std::string {
+    auto one = parent.duplicate(), other = parent.duplicate();
+    if (!one || !other) return "no parents";
+    std::optional<Result<Communicator>> of_one, of_other;
+    if (!parent.barrier()) return "a barrier failed";
+    std::thread splitter([&] { of_other.emplace(other->duplicate()); });
+    of_one.emplace(one->duplicate());
+    splitter.join();
+    if (!*of_one || !*of_other) return "no children";
+    if (parent.rank() == 1) std::this_thread::sleep_for(std::chrono::milliseconds(150));
+    const auto ended = (parent.rank() == 0 ? *of_one : *of_other)->barrier();
+    if (ended) return "the call ended";
+    return parent.rank() == 1 ? "" : expect_error(ended, Errc::deadline_exceeded, {"it waits in", "of this family", "different orders"});
+  };
+  CommunicatorOptions hurried;
+  hurried.timeout = std::chrono::milliseconds(300);
+  SECTION("as threads") CHECK(complaints(run_threads(2, body, hurried)) == "");
+  SECTION("as processes") CHECK(complaints(run_processes(2, body, hurried)) == "");
 }
 
 TEST_CASE("ranks that call two communicators in different orders are told so at the deadline", "[threads]") {

@@ -17,6 +17,8 @@ MachineFacts healthy() {
   facts.compiler = "GCC 12.2.0";
   facts.ucx_version = "1.13.1";
   facts.kernel_target = "AVX2";
+  facts.figures_source = "measured by rondo calibrate, 2026-11-23";
+  facts.figures_measured = true;
   facts.topology = read_synthetic("package:1 l3:1 core:4 pu:1").value();
   facts.topology.ranks = {RankPlace{0, 1, {0, 1, 2, 3}, 0}};
   facts.descriptors = {1024, 4096};
