@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -42,6 +43,9 @@ struct CommunicatorOptions {
   /// on a list in the place of many. 0: each by itself; 1 GiB at most. Ranks agree on each batch, so all such calls pay for it, run() too. Equal on all ranks.
   std::uint64_t coalesce_bytes = 0;
   std::chrono::nanoseconds coalesce_time{0};  ///< how long one that nobody waits for is held back for others to come, 1 s at most; may differ between ranks
+  /// Of local() and from_environment(): whether a rank will never come, as the program knows from elsewhere. Asked some hundred times a second while ranks are
+  /// waited for; creation then ends with peer_failed, which names it. Whatever a rank answers is the others' answer, too. Must not throw.
+  std::function<bool(std::uint32_t rank)> stays_away;
 };
 
 /// The color of ranks that get no communicator from split().

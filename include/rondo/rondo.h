@@ -132,6 +132,9 @@ typedef struct {
                                           environment, or not at all */
   uint64_t integrity;                /**< not 0: what passes between ranks has checksums, as rondo::CommunicatorOptions::integrity says; 0: RONDO_INTEGRITY of
                                           the environment, or not */
+  int (*stays_away)(void* context, uint32_t rank); /**< of a rank in a process of its own: not 0 when that rank will never come, as
+                                          rondo::CommunicatorOptions::stays_away says; NULL: nobody knows */
+  void* context;                     /**< handed to it */
 } rondo_options;
 
 /** This process's rank of the job that the environment describes, as torchrun sets it (RANK, WORLD_SIZE, MASTER_PORT, ...).

@@ -26,12 +26,16 @@ def install():
 
     from rondo.torch import _backend
 
+    if not _backend.is_built():
+        _log.warning("%s has no effect: %s", VARIABLE, _backend.missing())
+        return
     gloo = c10d.ProcessGroupGloo
     if getattr(gloo, "is_rondo", False):
         return
 
     # Torch reads and writes the options of what it takes for Gloo; of other backends Python doesn't see them.
     Backend.options = property(lambda backend: _backend.load().options(backend))
+    Backend._set_default_timeout = Backend.set_timeout
 
     class LooksLikeGloo(type):
         def __instancecheck__(cls, instance):

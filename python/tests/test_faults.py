@@ -11,7 +11,7 @@ import time
 import pytest
 import torch
 import torch.distributed as dist
-from ranks import run
+from ranks import free_port, run
 
 
 def expect(error, words, call):
@@ -136,6 +136,74 @@ def test_survivors_of_a_killed_rank_name_it():
         run(3, killed)
 
 
+def dead_before_the_group(rank, size):
+    dist.barrier()
+    if rank == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    time.sleep(0.3)
+    group = dist.new_group(list(range(size)))
+    expect(dist.DistBackendError, ["rank 1"], lambda: dist.barrier(group=group))
+
+
+def test_a_new_group_does_not_wait_for_a_rank_that_has_died():
+    with pytest.raises(AssertionError, match=r"ranks \[\] outlasted 120 s, ranks \[1\] failed\n$"):
+        run(3, dead_before_the_group)
+
+
+def aborted_while_joining(rank, size):
+    store = dist.distributed_c10d._get_default_store()
+    if rank == 1:  # comes to the new group when the other has given it up
+        store.wait(["given up"])
+        return
+    group = dist.new_group(list(range(size)), use_local_synchronization=True)
+    backend = group._get_backend(torch.device("cpu"))
+    aborter = threading.Timer(0.3, backend.abort)
+    aborter.start()
+    expect(dist.DistBackendError, ["aborted before its ranks had found one another"], lambda: dist.all_reduce(torch.ones(3), group=group))
+    aborter.join()
+    store.set("given up", "")
+
+
+def test_an_abort_ends_the_wait_for_a_group_s_ranks():
+    run(2, aborted_while_joining)
+
+
+def unlike_sparse(rank, size):
+    side = 3 + 2 * rank
+    tensor = torch.eye(side).to_sparse()
+    expect(dist.DistBackendError, ["sparse tensors that differ", f"rank {rank} has", r"\[3, 3\] of Float", r"\[5, 5\]"], lambda: dist.all_reduce(tensor))
+    assert tensor.to_dense().equal(torch.eye(side))
+    typed = torch.eye(3, dtype=torch.float64 if rank else torch.float32).to_sparse()
+    expect(dist.DistBackendError, ["sparse tensors that differ", "Float", "Double"], lambda: dist.all_reduce(typed))
+    alike = torch.eye(3).to_sparse()
+    dist.all_reduce(alike)
+    assert alike.to_dense().equal(torch.eye(3) * size)
+
+
+def test_sparse_tensors_that_differ_between_ranks_are_refused_on_all():
+    run(2, unlike_sparse)
+
+
+UNFINISHED = """
+import os, sys, time, torch, torch.distributed as dist
+dist.init_process_group("rondo")
+if dist.get_rank() == 0:
+    work = dist.all_reduce(torch.ones(1000), async_op=True)
+    work.get_future().then(lambda done: print("told"))
+else:
+    time.sleep(3)
+"""
+
+
+def test_a_program_may_end_with_work_in_flight(tmp_path):
+    script = tmp_path / "program.py"
+    script.write_text(UNFINISHED)
+    environment = dict(os.environ, MASTER_ADDR="127.0.0.1", MASTER_PORT=str(free_port()), WORLD_SIZE="2")
+    ranks = [subprocess.Popen([sys.executable, str(script)], env=dict(environment, RANK=str(rank)), stderr=subprocess.PIPE, text=True) for rank in range(2)]
+    said = [rank.communicate(timeout=60)[1] for rank in ranks]
+    assert [rank.returncode for rank in ranks] == [0, 0], said
+
+
 def in_flight(rank, size):
     tensors = [torch.ones(1 << 20) for _ in range(5)]
     for tensor in tensors:
@@ -232,15 +300,17 @@ class Broken:
             raise ImportError("broken on purpose")
 sys.meta_path.insert(0, Broken())
 sys.modules["torch.distributed"] = None
-import rondo._autoload
-import warnings
-with warnings.catch_warnings(record=True) as said:
-    warnings.simplefilter("always")
-    rondo._autoload.register()
-assert len(said) == 1 and "rondo" in str(said[0].message), said
+import rondo_ccl
+rondo_ccl.register()
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
+    done = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and done.stderr.count("rondo is not, or not wholly") == 1, done.stderr
+
+
+def test_torch_is_imported_where_the_program_has_files_of_rondo_s_name(tmp_path):
+    (tmp_path / "rondo.py").write_text("")
+    done = subprocess.run([sys.executable, "-c", "import torch"], capture_output=True, text=True, timeout=60, cwd=tmp_path)
+    assert done.returncode == 0 and "rondo is not, or not wholly" in done.stderr, done.stderr
 
 
 def test_an_adapter_for_another_torch_is_asked_for_by_name():
@@ -263,7 +333,7 @@ else:
 def elsewhere(rank, size):
     """Another rank says through the store that it runs on another machine, as a second machine's would."""
     store = dist.TCPStore("127.0.0.1", int(os.environ["MASTER_PORT"]), is_master=True)
-    store.set("0//cpu//rondo/1/1", b"another kernel/another network/0\nfarhost\n")
+    store.set("0//cpu//rondo/1/1", b"another kernel/another network/0\nfarhost\nanother space/1\n-")
     expect(NotImplementedError, ["rank 1 runs elsewhere", "farhost", "gloo"], lambda: dist.init_process_group("rondo", store=store, rank=0, world_size=2))
 
 

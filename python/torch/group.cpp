@@ -1,5 +1,7 @@
 #include "group.hpp"
 
+#include "processes.hpp"
+
 #include <c10/util/Exception.h>
 #include <unistd.h>
 
@@ -8,6 +10,8 @@
 #include <map>
 #include <mutex>
 #include <random>
+#include <set>
+#include <sstream>
 #include <thread>
 #include <vector>
 
@@ -19,6 +23,15 @@ struct Group::Joined {
   rondo_status status = RONDO_SUCCESS;
   std::mutex mutex;
   bool closed = false;  ///< nobody wants the communicator any more
+
+  // Of the thread that joins, set before it runs.
+  std::atomic<bool> given_up{false};           ///< nobody waits for the ranks any more
+  std::shared_ptr<const Processes> processes;  ///< of the ranks that first met
+  std::vector<std::int64_t> global_ranks;      ///< by rank: the rank among those; empty: the same
+  bool never_comes(std::uint32_t rank) const {
+    if (given_up) return true;
+    return processes != nullptr && processes->ended(rank < global_ranks.size() ? static_cast<std::uint32_t>(global_ranks[rank]) : rank);
+  }
 };
 
 namespace {
@@ -29,6 +42,7 @@ constexpr std::chrono::seconds longest_drain(10);
 struct World {
   std::mutex mutex;
   std::string nonce;                         ///< empty: there is no default group
+  std::shared_ptr<const Processes> processes;
   std::map<std::string, std::uint64_t> made;  ///< groups of each name so far: ranks make them in the same order
 };
 
@@ -55,43 +69,73 @@ std::string fresh_nonce() {
   return text + std::to_string(getpid());
 }
 
+/// What ranks agreed on that met: a text that they share, and no others, and who they are.
+struct Meeting {
+  std::string nonce;
+  std::shared_ptr<const Processes> processes;
+  bool of_world = false;  ///< who they are in the default group
+};
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
 /// All ranks say through the store where they are, and rank 0 names the job. A store may have been used before by a group of the same name: its
 /// ranks count their groups.
-std::string meet(const GroupOptions& options) {
+Meeting meet(const GroupOptions& options) {
   const auto bytes = [](const std::string& text) { return std::vector<std::uint8_t>(text.begin(), text.end()); };
   const auto key = [&](std::int64_t count, std::uint32_t rank) { return "rondo/" + std::to_string(count) + "/" + std::to_string(rank); };
   c10d::Store& store = *options.store;
   const std::int64_t count = store.add("rondo/made/" + std::to_string(options.rank), 1);
-  const std::string here = machine();
-  store.set(key(count, options.rank), bytes(here + "\n" + (options.rank == 0 ? fresh_nonce() : "")));
+  const std::vector<std::string> here = lines_of(machine());  // and the host
+  store.set(key(count, options.rank), bytes(here[0] + "\n" + here[1] + "\n" + Processes::own() + "\n" + (options.rank == 0 ? fresh_nonce() : "-")));
   std::string nonce;
+  std::vector<std::string> processes;
   for (std::uint32_t rank = 0; rank < options.size; ++rank) {
     const auto said = store.get(key(count, rank));
-    const std::string text(said.begin(), said.end());
-    const auto host = text.find('\n'), end = text.rfind('\n');
-    TORCH_CHECK_WITH(DistBackendError, host != end, "rondo: rank ", rank, " wrote nonsense into the store");
-    TORCH_CHECK_NOT_IMPLEMENTED(text.substr(0, host) == here.substr(0, here.find('\n')), "rondo: rank ", rank, " runs elsewhere than rank ", options.rank,
-                                " (", text.substr(host + 1, end - host - 1), ", ", here.substr(here.find('\n') + 1),
+    const std::vector<std::string> lines = lines_of(std::string(said.begin(), said.end()));
+    TORCH_CHECK_WITH(DistBackendError, lines.size() == 4, "rondo: rank ", rank, " wrote nonsense into the store");
+    TORCH_CHECK_NOT_IMPLEMENTED(lines[0] == here[0], "rondo: rank ", rank, " runs elsewhere than rank ", options.rank, " (", lines[1], ", ", here[1],
                                 "): ranks on several machines, in several network namespaces or of several users can't form a group yet; use the backend "
                                 "'gloo' there");
-    if (rank == 0) nonce = text.substr(end + 1);
+    processes.push_back(lines[2]);
+    if (rank == 0) nonce = lines[3];
   }
-  return nonce;
+  return {nonce, std::make_shared<const Processes>(processes), false};
 }
 
-/// A text that the ranks of this group share, and no other group.
-std::string job_of(const GroupOptions& options) {
+/// What the ranks of this group share, and no other group.
+Meeting job_of(const GroupOptions& options) {
   if (!options.is_world && !options.name.empty()) {
     const std::lock_guard lock(world().mutex);
-    if (!world().nonce.empty()) return world().nonce + "/" + options.name + "/" + std::to_string(++world().made[options.name]);
+    if (!world().nonce.empty()) return {world().nonce + "/" + options.name + "/" + std::to_string(++world().made[options.name]), world().processes, true};
   }
-  const std::string nonce = meet(options);
+  Meeting meeting = meet(options);
   if (options.is_world) {
     const std::lock_guard lock(world().mutex);
-    world().nonce = nonce;
+    world().nonce = meeting.nonce;
+    world().processes = meeting.processes;
     world().made.clear();
   }
-  return nonce;
+  return meeting;
+}
+
+}  // namespace
+
+namespace {
+
+/// The groups there are.
+struct Groups {
+  std::mutex mutex;
+  std::set<Group*> all;
+};
+
+Groups& groups() {
+  static Groups* const only = new Groups;  // never destroyed: the interpreter may leave groups behind
+  return *only;
 }
 
 }  // namespace
@@ -121,12 +165,16 @@ void throw_failure(rondo_status status, const std::string& what) {
 }
 
 Group::Group(const GroupOptions& options) : joined_(std::make_shared<Joined>()), timeout_(options.timeout) {
-  const std::string job = job_of(options);
-  if (options.is_world) world_ = job;
-  const auto join = [joined = joined_, rank = options.rank, size = options.size, timeout = options.timeout, job] {
+  const Meeting meeting = job_of(options);
+  if (options.is_world) world_ = meeting.nonce;
+  joined_->processes = meeting.processes;
+  if (meeting.of_world) joined_->global_ranks = options.global_ranks;
+  const auto join = [joined = joined_, rank = options.rank, size = options.size, timeout = options.timeout, job = meeting.nonce] {
     rondo_options choices{};
     choices.size = sizeof choices;
     choices.timeout_seconds = choices.bootstrap_timeout_seconds = std::chrono::duration<double>(timeout).count();
+    choices.context = joined.get();
+    choices.stays_away = [](void* context, std::uint32_t asked) { return static_cast<const Joined*>(context)->never_comes(asked) ? 1 : 0; };
     rondo_communicator* made = nullptr;
     const rondo_status status = rondo_create_local_with_options(rank, size, job.c_str(), &choices, &made);
     const std::lock_guard lock(joined->mutex);
@@ -139,19 +187,37 @@ Group::Group(const GroupOptions& options) : joined_(std::make_shared<Joined>()),
   ready_ = task->get_future().share();
   if (!options.is_world) {
     std::thread([task] { (*task)(); }).detach();
-    return;
+  } else {
+    (*task)();
+    (void)communicator();
   }
-  (*task)();
-  (void)communicator();
+  const std::lock_guard lock(groups().mutex);
+  groups().all.insert(this);
 }
 
-Group::~Group() { close(); }
+Group::~Group() {
+  {
+    const std::lock_guard lock(groups().mutex);
+    groups().all.erase(this);
+  }
+  close();
+}
+
+void Group::give_up_unfinished() {
+  const std::lock_guard lock(groups().mutex);
+  for (Group* const group : groups().all) {
+    if (group->in_flight_->drain(std::chrono::milliseconds(0))) continue;
+    group->abort();
+    (void)group->in_flight_->drain(longest_drain);
+  }
+}
 
 rondo_communicator* Group::communicator() {
   if (rondo_communicator* known = communicator_.load(std::memory_order_acquire)) return known;
   ready_.wait();
   const std::lock_guard lock(joined_->mutex);
   if (joined_->closed) C10_THROW_ERROR(DistBackendError, "rondo: this process group was destroyed");
+  if (joined_->given_up) C10_THROW_ERROR(DistBackendError, "rondo: this process group was aborted before its ranks had found one another");
   if (joined_->status != RONDO_SUCCESS) C10_THROW_ERROR(DistBackendError, "rondo: the group's ranks could not find one another: " + joined_->failure);
   communicator_.store(joined_->communicator, std::memory_order_release);
   return joined_->communicator;
@@ -167,6 +233,7 @@ void Group::abort() {
   aborted_ = true;
   const std::lock_guard lock(joined_->mutex);
   if (joined_->communicator != nullptr) (void)rondo_abort(joined_->communicator);
+  else joined_->given_up = true;
 }
 
 void Group::close() {
@@ -185,7 +252,9 @@ void Group::close() {
   }
   rondo_destroy(left);
   const std::lock_guard lock(world().mutex);
-  if (!world_.empty() && world().nonce == world_) world().nonce.clear();
+  if (world_.empty() || world().nonce != world_) return;
+  world().nonce.clear();
+  world().processes.reset();
 }
 
 }  // namespace rondo_torch

@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
 namespace rondo_torch {
@@ -22,6 +23,7 @@ struct GroupOptions {
   std::chrono::milliseconds timeout{0};  ///< of each operation
   std::string name;                      ///< the same on all its ranks; empty: they meet through the store
   bool is_world = true;                  ///< the default group: others are parts of it
+  std::vector<std::int64_t> global_ranks;  ///< by rank: the rank in the default group; empty: the same
 };
 
 /// Counts a group's started operations that haven't ended. Thread-safe.
@@ -48,16 +50,19 @@ class Group {
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
 
-  /// Blocks until the ranks have found one another. Throws DistBackendError where they can't, or after close().
+  /// Blocks until the ranks have found one another. Throws DistBackendError where they can't, since one of them has died, as well, and after abort() and
+  /// close().
   rondo_communicator* communicator();
 
   /// Later calls' deadline.
   void set_timeout(std::chrono::milliseconds timeout);
   std::chrono::milliseconds timeout() const { return timeout_; }
-  /// Ends all waits, on every rank.
+  /// Ends all waits, on every rank; where the ranks haven't found one another yet, on this one.
   void abort();
   /// Leaves the group once all ranks have joined it and what was started has ended, which this waits for; what takes longer than 10 s is aborted.
   void close();
+  /// Of all groups there are: where something started hasn't ended, abort(), and wait until those who asked have been told, 10 s at most.
+  static void give_up_unfinished();
   std::shared_ptr<InFlight> in_flight() const { return in_flight_; }
 
  private:

@@ -19,6 +19,7 @@ c10::intrusive_ptr<c10d::Backend> create(const c10::intrusive_ptr<c10d::Store>& 
   options.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(timeout_seconds * 1000));
   options.name = name;
   options.is_world = is_world;
+  options.global_ranks = global_ranks;
   const py::gil_scoped_release without_python;
   return c10::make_intrusive<Backend>(options, global_ranks, for_gloo);
 }
@@ -40,6 +41,7 @@ void register_hook(const std::shared_ptr<c10d::Reducer>& reducer, const c10::int
 
 PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
   module.def("options", [](const c10::intrusive_ptr<c10d::Backend>& backend) { return backend->getBackendOptions(); });
+  module.def("give_up_unfinished", &rondo_torch::Group::give_up_unfinished, pybind11::call_guard<pybind11::gil_scoped_release>());
   module.def("register_hook", &rondo_torch::register_hook);
   module.def("create", &rondo_torch::create, pybind11::arg("store"), pybind11::arg("rank"), pybind11::arg("size"), pybind11::arg("timeout_seconds"),
              pybind11::arg("name"), pybind11::arg("is_world"), pybind11::arg("global_ranks"), pybind11::arg("for_gloo"));

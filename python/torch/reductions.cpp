@@ -1,6 +1,9 @@
 // Operations that combine.
 #include <c10/util/Exception.h>
 
+#include <algorithm>
+#include <sstream>
+
 #include "backend-inl.hpp"
 
 namespace rondo_torch {
@@ -48,6 +51,25 @@ rondo_bucket bucket_of(const Tensors& room, const Reduction& reduction, std::vec
   bucket.op = reduction.op;
   bucket.factor = reduction.factor;
   return bucket;
+}
+
+constexpr std::int64_t most_dimensions = 64;  // of a sparse tensor: torch has no more of any
+
+/// What ranks must agree on, behind what they need not: the number of values; then type, sparse dimensions, all dimensions, sizes.
+at::Tensor form_of_sparse(const at::Tensor& tensor) {
+  std::vector<std::int64_t> words{tensor._nnz(), static_cast<std::int64_t>(tensor.scalar_type()), tensor.sparse_dim(), tensor.dim()};
+  words.insert(words.end(), tensor.sizes().begin(), tensor.sizes().end());
+  TORCH_CHECK_VALUE(tensor.dim() <= most_dimensions, "rondo: all_reduce of a sparse tensor of ", tensor.dim(), " dimensions; accepted: ", most_dimensions);
+  words.resize(4 + most_dimensions, 0);
+  return at::tensor(words, at::kLong);
+}
+
+std::string describe_sparse(const at::Tensor& form) {
+  const std::int64_t* const words = form.const_data_ptr<std::int64_t>();
+  std::ostringstream text;
+  text << at::IntArrayRef(words + 4, static_cast<std::size_t>(std::clamp<std::int64_t>(words[3], 0, most_dimensions))) << " of "
+       << static_cast<at::ScalarType>(words[1]) << " with " << words[2] << " sparse dimensions";
+  return text.str();
 }
 
 }  // namespace
@@ -103,11 +125,18 @@ WorkPointer Backend::allreduce_sparse(Tensors& tensors, const c10d::AllreduceOpt
   const at::AutoDispatchBelowAutograd below;
   at::Tensor& tensor = tensors.front();
   const at::Tensor own = tensor.coalesce();
-  at::Tensor counts = at::empty({size_}, at::kLong), count = at::full({1}, own._nnz(), at::kLong);
   c10d::AllgatherOptions at_once;
   at_once.asyncOp = false;
   at_once.timeout = options.timeout;
-  _allgather_base(counts, count, at_once)->wait();
+  const at::Tensor form = form_of_sparse(own);
+  at::Tensor forms = at::empty({size_ * form.numel()}, at::kLong), mine = form;
+  _allgather_base(forms, mine, at_once)->wait();
+  forms = forms.view({size_, form.numel()});
+  for (int rank = 0; rank < size_; ++rank)
+    TORCH_CHECK_WITH(DistBackendError, at::equal(forms[rank].narrow(0, 1, form.numel() - 1), form.narrow(0, 1, form.numel() - 1)),
+                     "rondo: all_reduce of sparse tensors that differ: rank ", rank_, " has ", describe_sparse(form), ", rank ", rank, " has ",
+                     describe_sparse(forms[rank]), "; accepted: equal shapes, types and numbers of sparse dimensions on all ranks");
+  const at::Tensor counts = forms.select(1, 0).contiguous();
   const std::int64_t most = counts.max().item<std::int64_t>();
   const auto padded = [&](const at::Tensor& part) {  // along its first dimension
     auto shape = part.sizes().vec();

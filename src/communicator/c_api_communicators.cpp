@@ -13,7 +13,7 @@ using namespace rondo::c;
 
 namespace {
 
-static_assert(sizeof(rondo_options) == offsetof(rondo_options, integrity) + sizeof(rondo_options::integrity));
+static_assert(sizeof(rondo_options) == offsetof(rondo_options, context) + sizeof(rondo_options::context));
 static_assert(sizeof(rondo_call) == offsetof(rondo_call, factor) + sizeof(rondo_call::factor));
 
 Result<CommunicatorOptions> options_of(const rondo_options* given) {
@@ -37,10 +37,12 @@ Result<CommunicatorOptions> options_of(const rondo_options* given) {
   const auto hold = duration_of(given->coalesce_seconds, "coalesce_seconds");
   if (!hold) return hold.error();
   options.coalesce_time = *hold;
+  if (given->stays_away != nullptr)
+    options.stays_away = [asked = given->stays_away, context = given->context](std::uint32_t rank) { return asked(context, rank) != 0; };
   return options;
 }
 
-rondo_options with_timeout(double seconds) { return {sizeof(rondo_options), seconds, 0, nullptr, nullptr, 0, 0, 0, 0}; }
+rondo_options with_timeout(double seconds) { return {sizeof(rondo_options), seconds, 0, nullptr, nullptr, 0, 0, 0, 0, nullptr, nullptr}; }
 
 Result<void> hand_over(Result<Communicator> made, rondo_communicator** communicator) {
   if (!made) return made.error();

@@ -26,6 +26,7 @@ namespace {
 constexpr std::uint64_t most_coalesce_bytes = 1u << 30;
 constexpr auto longest_coalesce_time = std::chrono::seconds(1);
 constexpr std::int64_t drain_ns = 10'000'000'000;
+constexpr std::int64_t grace_ns = 100'000'000;
 
 /// What the environment sets holds where the program set nothing.
 Result<CommunicatorOptions> with_environment(CommunicatorOptions options) {
@@ -78,7 +79,8 @@ void Communicator::Impl::leave() {
   leave_group();
   crash_point("farewell: begun");
   draining_.store(true, std::memory_order_relaxed);
-  const std::int64_t deadline = now_ns() + std::min<std::int64_t>(drain_ns, timeout_ns_.load(std::memory_order_relaxed));
+  // A little longer than calls have: what they say of their deadline's end says more than an abort.
+  const std::int64_t deadline = now_ns() + std::min<std::int64_t>(drain_ns, timeout_ns_.load(std::memory_order_relaxed)) + grace_ns;
   while (pending_.load(std::memory_order_acquire) != 0 && !broken_.load(std::memory_order_acquire) && now_ns() < deadline) {
     const timespec pause{0, 100'000};
     nanosleep(&pause, nullptr);
@@ -202,7 +204,7 @@ Result<Communicator> Communicator::local(std::uint32_t rank, std::uint32_t size,
   auto merged = with_environment(options);
   if (!merged) return merged.error();
   // First, since it looks for the descriptors that all the rest needs and tells the other ranks when there are too few.
-  auto bootstrap = make_local_bootstrap(rank, size, job, deadline_after(merged->bootstrap_timeout));
+  auto bootstrap = make_local_bootstrap(rank, size, job, deadline_after(merged->bootstrap_timeout), merged->stays_away);
   if (!bootstrap) return bootstrap.error();
   auto view = discover_topology();
   if (!view) return view.error();

@@ -184,6 +184,7 @@ Result<CommunicatorParts> join(Bootstrap& bootstrap, std::uint32_t rank, std::ui
   parts.rank = rank;
   parts.size = size;
   parts.options = options;
+  parts.options.stays_away = nullptr;  // the ranks have come
   parts.core = infos->front().core;
   std::vector<Topology> views;
   std::uint64_t common_share = share->bytes(), symmetric_bytes = own->symmetric_bytes;

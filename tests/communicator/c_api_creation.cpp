@@ -1,6 +1,7 @@
 // The C interface: communicators made with options, and what they tell of themselves.
 #include <unistd.h>
 
+#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -10,12 +11,14 @@
 #include "rondo/topology.hpp"
 #include "support/catch.hpp"
 #include "support/children.hpp"
+#include "support/faults.hpp"
+#include "support/ranks.hpp"
 #include "support/folders.hpp"
 
 namespace {
 
 rondo_options options_with(double timeout, double bootstrap, const char* algorithm, const char* transport) {
-  return {sizeof(rondo_options), timeout, bootstrap, algorithm, transport, 0, 0, 0, 0};
+  return {sizeof(rondo_options), timeout, bootstrap, algorithm, transport, 0, 0, 0, 0, nullptr, nullptr};
 }
 
 /// "" when the options are refused for `word`.
@@ -88,8 +91,25 @@ TEST_CASE("through C options without sense are refused, each by its name") {
   CHECK(refused(unset, RONDO_INVALID_ARGUMENT, "the size of rondo_options") == "");
   Rank none = nullptr;
   CHECK(expect(rondo_create_in_process(1, -1, &none), RONDO_INVALID_ARGUMENT, "timeout_seconds is -1") == "");
-  CHECK(expect(rondo_create_in_process_with_options(0, nullptr, &none), RONDO_INVALID_ARGUMENT, "at least 1 rank") == "");
+  CHECK(expect(rondo_create_in_process_with_options(0, nullptr, &none), RONDO_INVALID_ARGUMENT, "0 ranks; accepted: 1 to") == "");
   CHECK(none == nullptr);
+}
+
+TEST_CASE("ranks that are known to stay away aren't waited for") {
+  const auto job = fresh_job();
+  const auto body = [&](std::uint32_t rank) {
+    return [&, rank]() -> std::string {
+      rondo_options options = options_with(0, 30, nullptr, nullptr);
+      std::uint32_t missing = 1;
+      options.context = &missing;
+      options.stays_away = [](void* context, std::uint32_t asked) { return asked == *static_cast<std::uint32_t*>(context) ? 1 : 0; };
+      Rank made = nullptr;
+      const auto begin = std::chrono::steady_clock::now();
+      const std::string wrong = expect(rondo_create_local_with_options(rank, 3, job.c_str(), &options, &made), RONDO_PEER_FAILED, "rank 1");
+      return std::chrono::steady_clock::now() - begin < std::chrono::seconds(5) ? wrong : "it was waited for all the same";
+    };
+  };
+  CHECK(complaints(run_children({body(0), body(2)}, 20)) == "");
 }
 
 TEST_CASE("through C ranks in processes are made with options, and those that don't come are named after the time that was set") {

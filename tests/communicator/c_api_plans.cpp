@@ -43,7 +43,7 @@ std::string sum_plan() {
     if (rank == 0) json = plan_of(c, sum_of_two(nullptr, nullptr));
     return "";
   };
-  return run_two(body, {sizeof(rondo_options), 0, 0, "ring", nullptr, 0, 0, 0, 0}) + json;
+  return run_two(body, {sizeof(rondo_options), 0, 0, "ring", nullptr, 0, 0, 0, 0, nullptr, nullptr}) + json;
 }
 
 }  // namespace

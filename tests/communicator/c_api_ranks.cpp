@@ -6,7 +6,7 @@
 #include "support/children.hpp"
 
 std::string run_two(const Body& body, double timeout_seconds) {
-  return run_two(body, rondo_options{sizeof(rondo_options), timeout_seconds, 0, nullptr, nullptr, 0, 0, 0, 0});
+  return run_two(body, rondo_options{sizeof(rondo_options), timeout_seconds, 0, nullptr, nullptr, 0, 0, 0, 0, nullptr, nullptr});
 }
 
 std::string run_two(const Body& body, const rondo_options& options) {

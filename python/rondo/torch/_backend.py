@@ -1,5 +1,7 @@
 """Finds the adapter that was built for this torch, and makes backends with it."""
 
+import atexit
+import functools
 import importlib
 from pathlib import Path
 
@@ -12,17 +14,34 @@ def _built():
     return sorted({".".join(file.name.split(".")[0].split("_")[-2:]) for file in files})
 
 
+def _version():
+    return ".".join(torch.__version__.split(".")[:2])
+
+
+def is_built():
+    """Whether there is an adapter for this torch. Loads nothing."""
+    return _version() in _built()
+
+
+def missing(reason="there is none"):
+    """What to say of an adapter that can't be had."""
+    built = ", ".join(_built()) or "none"
+    return (
+        f"rondo's adapter for torch {_version()} can't be loaded ({reason}); it was built for: {built}. "
+        "To build it for this torch: pip install --force-reinstall --no-deps rondo-ccl, from its sources"
+    )
+
+
+@functools.cache
 def load():
     """The adapter. ImportError says which torch it was built for, and what to do."""
-    version = ".".join(torch.__version__.split(".")[:2])
     try:
-        return importlib.import_module(f"rondo.torch._c10d_{version.replace('.', '_')}")
+        adapter = importlib.import_module(f"rondo.torch._c10d_{_version().replace('.', '_')}")
     except ImportError as reason:
-        built = ", ".join(_built()) or "none"
-        raise ImportError(
-            f"rondo's adapter for torch {version} can't be loaded ({reason}); it was built for: {built}. "
-            "To build it for this torch: pip install --force-reinstall --no-deps rondo-ccl, from its sources"
-        ) from reason
+        raise ImportError(missing(reason)) from reason
+    # What is still under way when the interpreter ends would call into it afterwards.
+    atexit.register(adapter.give_up_unfinished)
+    return adapter
 
 
 def make(store, rank, size, timeout, name, is_world, global_ranks=(), for_gloo=False):
