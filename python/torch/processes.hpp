@@ -12,8 +12,8 @@ class Processes {
   /// What this process says of itself, in a word without spaces: where its number means something, and the number.
   static std::string own();
 
-  /// Of ranks that said these words, by rank. One that this process can't tell apart by its number (another space of process numbers, an old kernel) is taken to
-  /// run forever.
+  /// Of ranks that said these words, by rank. One that this process can't know by its number (another space of process numbers, an old kernel) is taken
+  /// to run forever.
   explicit Processes(const std::vector<std::string>& words);
   ~Processes();
   Processes(const Processes&) = delete;

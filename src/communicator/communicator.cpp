@@ -54,7 +54,8 @@ Result<CommunicatorOptions> with_environment(CommunicatorOptions options) {
 
 std::optional<Error> wrong_size(std::uint32_t ranks) {
   if (ranks >= 1 && ranks <= plan::max_ranks) return std::nullopt;
-  return Error{Errc::invalid_argument, "a communicator of " + std::to_string(ranks) + " ranks; accepted: 1 to " + std::to_string(plan::max_ranks), 0, "communicator"};
+  return Error{Errc::invalid_argument, "a communicator of " + std::to_string(ranks) + " ranks; accepted: 1 to " + std::to_string(plan::max_ranks), 0,
+               "communicator"};
 }
 
 }  // namespace
@@ -85,7 +86,7 @@ void Communicator::Impl::leave() {
     const timespec pause{0, 100'000};
     nanosleep(&pause, nullptr);
   }
-  if (pending_.load(std::memory_order_acquire) != 0) abort();
+  if (pending_.load(std::memory_order_acquire) != 0 && !broken_.load(std::memory_order_acquire)) abort();
   {
     const std::lock_guard lock(progress_mutex_);
     stopping_ = true;
@@ -96,7 +97,7 @@ void Communicator::Impl::leave() {
   for (std::thread& thread : progress_threads_)
     if (thread.get_id() == std::this_thread::get_id()) thread.detach();  // it told of a call's end, and there the last handle went
     else thread.join();
-  while (pending_.load(std::memory_order_acquire) != 0) {  // all know of the abort
+  while (pending_.load(std::memory_order_acquire) != 0) {  // they end now that the communicator is broken
     token_.acquire();
     pump_all();
     release_and_tell(Teller::caller);

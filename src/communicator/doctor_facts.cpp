@@ -16,6 +16,7 @@
 #include "base/text.hpp"
 #include "communicator/doctor_checks.hpp"
 #include "communicator/doctor_groups.hpp"
+#include "communicator/memory_left.hpp"
 #include "rondo/calibration.hpp"
 #include "rondo/communicator.hpp"
 #include "rondo/doctor.hpp"
@@ -29,18 +30,6 @@ namespace rondo {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// What follows "KEY:" in a file of such lines, e.g. /proc/meminfo; empty when the key isn't there.
-std::string line_of(const std::string& file, std::string_view key) {
-  std::istringstream lines{read_small_file(file)};
-  for (std::string line; std::getline(lines, line);) {
-    const std::size_t colon = line.find(':');
-    if (colon == std::string::npos) continue;
-    const std::string_view rest(line);
-    if (trimmed(rest.substr(0, colon)) == key) return std::string(trimmed(rest.substr(colon + 1)));
-  }
-  return "";
-}
 
 /// Names in a folder that isn't there: none.
 std::vector<std::string> names_in(const fs::path& folder) {
@@ -79,7 +68,7 @@ void look_at_library(MachineFacts& facts) {
 }
 
 void look_at_calibration(MachineFacts& facts) {
-  if (facts.topology.nodes.empty()) return;
+  if (facts.topology.nodes.empty() || !config()) return;  // a wrong variable has a finding of its own
   const auto kept = load_calibration(facts.topology);
   if (!kept) facts.calibration_failure = to_string(kept.error());
   facts.figures_measured = kept && *kept;
@@ -125,26 +114,6 @@ std::optional<std::uint64_t> tasks_left() {
   return std::min(left.value_or(here), here);
 }
 
-void lower_memory(MachineFacts& facts, std::uint64_t bytes, const char* bound) {
-  if (facts.memory_bytes != 0 && facts.memory_bytes <= bytes) return;
-  facts.memory_bytes = bytes;
-  facts.memory_bound = bound;
-}
-
-/// A line of /proc/meminfo, "12 kB"; 0 when there is none.
-std::uint64_t memory_figure(std::string_view key) {
-  const std::string line = line_of("/proc/meminfo", key);
-  return parse_unsigned(line.substr(0, line.find(' '))).value_or(0) << 10;
-}
-
-void look_at_memory(MachineFacts& facts) {
-  if (const std::uint64_t available = memory_figure("MemAvailable"); available != 0) lower_memory(facts, available, "are available");
-  if (const auto limit = doctor::memory_limit_of_groups()) lower_memory(facts, *limit, "is the control group's limit");
-  const std::uint64_t committed = memory_figure("Committed_AS"), most = memory_figure("CommitLimit");
-  const bool strict = trimmed(read_small_file("/proc/sys/vm/overcommit_memory")) == "2";
-  if (strict && most > committed) lower_memory(facts, most - committed, "are left under strict overcommit");
-}
-
 /// Empty when a memfd can be made and sealed. Nothing is written, so no limit on sizes is touched.
 std::string try_sealing() {
   const Fd file(memfd_create("rondo-doctor", MFD_CLOEXEC | MFD_ALLOW_SEALING));
@@ -185,7 +154,9 @@ MachineFacts gather_machine_facts() {
   look_at_library(facts);
   look_at_machine(facts);
   look_at_calibration(facts);
-  look_at_memory(facts);
+  const MemoryLeft memory = memory_left();
+  facts.memory_bytes = memory.bytes;
+  facts.memory_bound = memory.bound;
   const Environment environment = read_environment();
   facts.environment = doctor::variables_of_interest(environment);
   if (const auto path = environment.find("PATH"); path != environment.end()) facts.launchers = launchers_on(path->second);

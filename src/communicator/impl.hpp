@@ -1,8 +1,7 @@
 // The communicator's inside. What belongs to one idea is in a file of its own: check.cpp (arguments), create.cpp (bootstrap),
-// split.cpp (one from another), engine.cpp (running), groups.cpp (calls that are collected), coalesce.cpp (small calls together), fused.cpp (lists), any_source.cpp (receives from
-// anybody), progress.cpp (queued calls), tracer.cpp (recording them), failure.cpp (the end before its time), shrink.cpp (going on without those who
-// have gone), diagnose.cpp (why a wait doesn't end;
-// diagnose_links.cpp over messages), adopt.cpp (plans brought along).
+// split.cpp (one from another), engine.cpp (running), groups.cpp (calls that are collected), coalesce.cpp (small calls together), fused.cpp (lists),
+// any_source.cpp (receives from anybody), progress.cpp (queued calls), tracer.cpp (recording them), failure.cpp (the end before its time), shrink.cpp
+// (going on without those who have gone), diagnose.cpp (why a wait doesn't end; diagnose_links.cpp over messages), adopt.cpp (plans brought along).
 #pragma once
 
 #include <condition_variable>

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "communicator/impl.hpp"
+#include "communicator/memory_left.hpp"
 #include "executor/thread_checker.hpp"
 
 namespace rondo {
@@ -13,6 +14,15 @@ namespace {
 constexpr std::uint64_t most_bytes = std::uint64_t{1} << 47;  ///< what a process can address
 const char* const in_freed_memory = " lies in symmetric memory that was freed";
 const char* const behind_its_memory = " ends behind the symmetric memory it begins in";
+
+/// Nothing that the kernel would give and then end a process for. Short ones aren't worth the look.
+std::optional<Error> beyond_memory(std::uint64_t bytes) {
+  constexpr std::uint64_t worth_a_look = std::uint64_t{64} << 20;
+  if (bytes < worth_a_look) return std::nullopt;
+  const MemoryLeft left = memory_left();
+  if (left.bytes == 0 || bytes <= left.bytes) return std::nullopt;
+  return Error{Errc::out_of_resources, "no " + std::to_string(bytes) + " bytes of memory: " + std::to_string(left.bytes) + " " + left.bound, 0, "allocate"};
+}
 
 /// For ranks that can't map one another's memory.
 Result<std::shared_ptr<void>> allocate_ordinary(std::uint64_t bytes) {
@@ -29,6 +39,7 @@ Error wrong(const std::string& detail) { return Error{Errc::invalid_argument, de
 Result<std::shared_ptr<void>> Communicator::Impl::allocate(std::uint64_t bytes) {
   if (born_in_ != fork_generation()) return forked_error();
   if (broken_.load(std::memory_order_acquire)) return broken_error();
+  if (auto error = beyond_memory(bytes)) return *error;
   const std::shared_ptr<Family> family = parts_.family;
   if (family->symmetric().bytes() == 0) return allocate_ordinary(bytes);
   auto memory = family->symmetric().take(bytes);

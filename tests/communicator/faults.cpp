@@ -276,8 +276,10 @@ TEST_CASE("a forked child gets an error from its parent's communicator, and the 
       communicator.abort();
       (void)communicator.flight_record();
       std::string wrong;
-      for (const auto& [name, call] : calls)
-        if (const std::string fault = expect_error(call(), Errc::invalid_argument, {"forked"}); !fault.empty()) wrong += std::string(name) + ": " + fault + "\n";
+      for (const auto& [name, call] : calls) {
+        const std::string fault = expect_error(call(), Errc::invalid_argument, {"forked"});
+        if (!fault.empty()) wrong += std::string(name) + ": " + fault + "\n";
+      }
       std::fprintf(stderr, "%s", wrong.c_str());
       _exit(wrong.empty() ? 0 : 1);
     }

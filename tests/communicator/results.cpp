@@ -102,7 +102,8 @@ TEST_CASE("integers are not multiplied by factors that no integer is, and the co
     float real = 1;
     for (int round = 0; round < 3; ++round) {
       for (const double factor : {1e30, -1e30, std::nan(""), std::numeric_limits<double>::infinity()})
-        if (auto wrong = expect_error(multiply(DataType::i32, &number, factor), Errc::invalid_argument, {"premul_sum of i32", "-2^63"}); !wrong.empty()) return wrong;
+        if (auto wrong = expect_error(multiply(DataType::i32, &number, factor), Errc::invalid_argument, {"premul_sum of i32", "-2^63"}); !wrong.empty())
+          return wrong;
       if (auto done = multiply(DataType::i32, &number, 3.7); !done || number != 6) return "a factor of 3.7 isn't 3";
       number = 1;
       if (auto done = multiply(DataType::f32, &real, 1e30); !done || real < 1e30f) return "a real number isn't multiplied by 1e30";

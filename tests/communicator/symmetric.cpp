@@ -1,5 +1,6 @@
 // Memory that peers map: right results without staging, and what is wrong with it is said.
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstring>
@@ -173,7 +174,11 @@ TEST_CASE("symmetric memory is zeroed, at a page's beginning, given back, and re
     if (!nothing) return to_string(nothing.error());
     const auto absurd = communicator.allocate(std::uint64_t{1} << 60);
     if (absurd) return "2^60 bytes were given";
-    return expect_error(Result<void>(absurd.error()), Errc::out_of_resources, {"1152921504606846976 bytes"});
+    if (auto wrong = expect_error(Result<void>(absurd.error()), Errc::out_of_resources, {"1152921504606846976 bytes"}); !wrong.empty()) return wrong;
+    const auto all_there_is = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+    const auto too_much = communicator.allocate(all_there_is);
+    if (too_much) return "all of the machine's memory was given";
+    return expect_error(Result<void>(too_much.error()), Errc::out_of_resources, {std::to_string(all_there_is) + " bytes of memory: "});
   };
   SECTION("as threads") CHECK(complaints(run_threads(2, body)) == "");
   SECTION("as processes") CHECK(complaints(run_processes(2, body)) == "");

@@ -98,6 +98,12 @@ TEST_CASE("the doctor says how the library was built and what that costs") {
             {[](MachineFacts& facts) { facts.ucx_version = ""; }, "library", note, {"without UCX"}, {"libucx-dev"}},
             {[](MachineFacts& facts) { facts.kernel_target = "SSE2"; }, "kernels", note, {"SSE2", "AVX2"}, {"lscpu"}},
             {[](MachineFacts& facts) { facts.kernel_target = "NEON"; }, "kernels", ok, {"NEON"}, {}},
+            {[](MachineFacts& facts) {
+               facts.figures_measured = false;
+               facts.figures_source = "assumed, processors of AMD";
+             }, "calibration", note, {"assumed, processors of AMD"}, {"rondo calibrate"}},
+            {[](MachineFacts& facts) { facts.calibration_failure = "invalid_argument: FILE: line 1"; }, "calibration", problem, {"FILE"}, {"rondo calibrate"}},
+            {[](MachineFacts&) {}, "calibration", ok, {"measured by rondo calibrate"}, {}},
         }) == "");
 }
 
