@@ -14,7 +14,7 @@
 #include "base/config.hpp"
 #include "base/fd.hpp"
 #include "base/log.hpp"
-#include "rondo/calibration.hpp"
+#include "calibration/file.hpp"
 
 namespace rondo {
 namespace {
@@ -57,6 +57,8 @@ Result<void> write_all(int fd, std::string_view text, const std::string& file) {
   return {};
 }
 
+std::string file_in(const std::string& folder, const Topology& topology) { return folder + "/calibration-" + hash_of(kind_of(topology)) + ".json"; }
+
 }  // namespace
 
 Result<std::string> calibration_file(const Topology& topology) {
@@ -64,7 +66,7 @@ Result<std::string> calibration_file(const Topology& topology) {
   if (config()->cache_folder.empty())
     return Error{Errc::invalid_argument, "no folder to keep a calibration in: neither RONDO_CACHE nor XDG_CACHE_HOME nor HOME is an absolute path", 0,
                  "calibration"};
-  return config()->cache_folder + "/calibration-" + hash_of(kind_of(topology)) + ".json";
+  return file_in(config()->cache_folder, topology);
 }
 
 /// Under another name first, so that nobody reads half a file.
@@ -86,19 +88,22 @@ Result<void> save_calibration(const Topology& topology, const CoreFigures& figur
 
 Result<std::optional<CoreFigures>> load_calibration(const Topology& topology) {
   if (!config()) return config().error();
-  if (config()->cache_folder.empty()) return std::optional<CoreFigures>();
-  auto file = calibration_file(topology);
-  if (!file) return file.error();
+  return load_calibration_from(config()->cache_folder, topology);
+}
+
+Result<std::optional<CoreFigures>> load_calibration_from(const std::string& folder, const Topology& topology) {
+  if (folder.empty()) return std::optional<CoreFigures>();
+  const std::string file = file_in(folder, topology);
   std::error_code error;
-  const auto bytes = std::filesystem::file_size(*file, error);
+  const auto bytes = std::filesystem::file_size(file, error);
   if (error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory) return std::optional<CoreFigures>();
-  if (error) return Error{Errc::io, "cannot read " + *file, error.value(), "calibration"};
-  if (bytes > most_bytes) return Error{Errc::invalid_argument, *file + ": " + std::to_string(bytes) + " bytes are no calibration", 0, "calibration"};
-  std::ifstream stream(*file);
+  if (error) return Error{Errc::io, "cannot read " + file, error.value(), "calibration"};
+  if (bytes > most_bytes) return Error{Errc::invalid_argument, file + ": " + std::to_string(bytes) + " bytes are no calibration", 0, "calibration"};
+  std::ifstream stream(file);
   const std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-  if (stream.bad() || !stream.is_open()) return failed("cannot read", *file);
+  if (stream.bad() || !stream.is_open()) return failed("cannot read", file);
   auto figures = read_core_figures(text);
-  if (!figures) return Error{figures.error().code, *file + ": " + figures.error().detail, 0, "calibration"};
+  if (!figures) return Error{figures.error().code, file + ": " + figures.error().detail, 0, "calibration"};
   return std::optional<CoreFigures>(std::move(*figures));
 }
 

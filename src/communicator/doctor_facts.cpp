@@ -14,10 +14,10 @@
 #include "base/config.hpp"
 #include "base/fd.hpp"
 #include "base/text.hpp"
+#include "calibration/file.hpp"
 #include "communicator/doctor_checks.hpp"
 #include "communicator/doctor_groups.hpp"
 #include "communicator/memory_left.hpp"
-#include "rondo/calibration.hpp"
 #include "rondo/communicator.hpp"
 #include "rondo/doctor.hpp"
 #include "rondo/kernels.hpp"
@@ -67,9 +67,10 @@ void look_at_library(MachineFacts& facts) {
   facts.kernel_target = cpu_kernel_target();
 }
 
-void look_at_calibration(MachineFacts& facts) {
-  if (facts.topology.nodes.empty() || !config()) return;  // a wrong variable has a finding of its own
-  const auto kept = load_calibration(facts.topology);
+void look_at_calibration(MachineFacts& facts, const Environment& environment) {
+  const auto config = parse_config(environment);
+  if (facts.topology.nodes.empty() || !config) return;  // a wrong variable has a finding of its own
+  const auto kept = load_calibration_from(config->cache_folder, facts.topology);
   if (!kept) facts.calibration_failure = to_string(kept.error());
   facts.figures_measured = kept && *kept;
   facts.figures_source = facts.figures_measured ? (*kept)->source : core_figures(facts.topology).source;
@@ -153,11 +154,11 @@ MachineFacts gather_machine_facts() {
   look_at_limits(facts);
   look_at_library(facts);
   look_at_machine(facts);
-  look_at_calibration(facts);
   const MemoryLeft memory = memory_left();
   facts.memory_bytes = memory.bytes;
   facts.memory_bound = memory.bound;
   const Environment environment = read_environment();
+  look_at_calibration(facts, environment);
   facts.environment = doctor::variables_of_interest(environment);
   if (const auto path = environment.find("PATH"); path != environment.end()) facts.launchers = launchers_on(path->second);
   return facts;
