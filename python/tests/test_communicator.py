@@ -195,7 +195,14 @@ def groups(c):
     with pytest.raises(ValueError, match="overlap"):
         with c.group():
             c.all_reduce_fused([total, total])
-    c.barrier()
+    other = c.duplicate()
+    pairs = [(c, np.ones(3)), (other, np.ones(4))]  # nested the other way round on other ranks
+    (outer, of_outer), (inner, of_inner) = pairs if c.rank % 2 else pairs[::-1]
+    with outer.group():
+        outer.all_reduce(of_outer, out=of_outer)
+        with inner.group():
+            inner.all_reduce(of_inner, out=of_inner)
+    assert of_outer[-1] == of_inner[-1] == c.size
     broken = c.duplicate()
     with pytest.raises(KeyError):
         with broken.group():
