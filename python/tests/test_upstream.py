@@ -9,6 +9,7 @@ SELECTED = [
     "test_DistributedDataParallelCPU", "test_all_gather_coalesced_full_group", "test_all_reduce_coalesced_full_group_sum", "test_barrier_timeout_full_group",
     "test_batch_isend_irecv_gloo", "test_ddp_logging_data_cpu", "test_isend_torch_profiler", "test_monitored_barrier_gloo", "test_reduce_full_group_sum",
 ]
+OF_THE_BACKEND = ["test_all_reduce_coalesced_full_group_sum", "test_gather_full_group", "test_send_recv_any_source"]
 
 
 def said_by(program, *arguments):
@@ -19,6 +20,11 @@ def said_by(program, *arguments):
 def test_tests_that_torch_ships_pass_on_groups_that_are_taken_over():
     status, text = said_by("run_distributed.py", "takeover", *SELECTED)
     assert status == 0, text
+
+
+def test_tests_that_torch_ships_pass_on_the_backend():
+    status, text = said_by("run_distributed.py", "rondo", *OF_THE_BACKEND)
+    assert status == 0 and "3 passed" in text, text
 
 
 def test_a_test_that_torch_does_not_ship_is_named():
