@@ -328,7 +328,8 @@ void BasicRun<digests>::combine(const ExecStep& step, const void* const* sources
     for (std::uint32_t i = 0; i < step.sources; ++i)
       if (exec.operands[step.first_operand + i].contribution) call.scaled_sources |= std::uint64_t{1} << i;
     call.scale = scale_;
-    call.integer_scale = static_cast<std::int64_t>(scale_);
+    // Of integers alone, whose factor was judged with the call's arguments.
+    call.integer_scale = scale_ >= -0x1p63 && scale_ < 0x1p63 ? static_cast<std::int64_t>(scale_) : 0;
   }
   exec.kernel(call);
 }
