@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>

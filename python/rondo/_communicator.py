@@ -189,7 +189,8 @@ class Communicator:
     @contextlib.contextmanager
     def group(self) -> Iterator[None]:
         """This thread's calls inside are collected, and run together at the end of the thread's outermost group, whatever communicators groups are of, where
-        their order can't deadlock. Their results are there afterwards. An exception inside aborts the communicator: the other ranks would wait for calls that don't come."""
+        their order can't deadlock. Their results are there afterwards. An exception inside aborts the communicator: the other ranks would wait for calls
+        that don't come."""
         held: list[Work] = []
         if not self._is_grouped():
             self._groups.held = held

@@ -123,10 +123,6 @@ Meeting job_of(const GroupOptions& options) {
   return meeting;
 }
 
-}  // namespace
-
-namespace {
-
 /// The groups there are.
 struct Groups {
   std::mutex mutex;

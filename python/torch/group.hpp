@@ -10,8 +10,8 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <vector>
 #include <torch/csrc/distributed/c10d/Store.hpp>
+#include <vector>
 
 namespace rondo_torch {
 

@@ -108,11 +108,10 @@ Error Communicator::Impl::wrong_pointers(const PreparedPlan& prepared, const Bin
 
 /// Integers are multiplied by what the factor has before its point.
 std::optional<Error> Communicator::Impl::wrong_scale(const Task& task) {
-  constexpr double beyond = 9223372036854775808.0;  // 2^63
   const DataType type = task.key.type;
   const double scale = task.binding.scale;
   const bool floating = type == DataType::f16 || type == DataType::bf16 || type == DataType::f32 || type == DataType::f64;
-  if (task.key.op != ReduceOp::premul_sum || floating || (scale >= -beyond && scale < beyond)) return std::nullopt;
+  if (task.key.op != ReduceOp::premul_sum || floating || (scale >= -0x1p63 && scale < 0x1p63)) return std::nullopt;
   return wrong("premul_sum of " + std::string(to_string(type)) + " with the factor " + std::to_string(scale) + "; accepted: at least -2^63 and below 2^63");
 }
 

@@ -50,13 +50,13 @@ std::vector<ThreadGroup::Part> ThreadGroup::end(Part& part) {
 }
 
 std::vector<ThreadGroup::Part> ThreadGroup::forget(const Communicator::Impl* communicator) {
-  const auto found = std::find_if(parts_.begin(), parts_.end(), [&](const Part& part) { return part.communicator.get() == communicator; });
-  if (found == parts_.end()) return {};
+  Part* const part = find(communicator);
+  if (part == nullptr) return {};
   std::vector<Part> to_run;
-  to_run.push_back(std::move(*found));
-  parts_.erase(found);
+  to_run.push_back(std::move(*part));
+  parts_.erase(parts_.begin() + (part - parts_.data()));
   anything_open = static_cast<std::uint32_t>(parts_.size());
-  for (Part& part : take_all_if_ended()) to_run.push_back(std::move(part));
+  for (Part& other : take_all_if_ended()) to_run.push_back(std::move(other));
   return to_run;
 }
 

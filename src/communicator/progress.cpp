@@ -179,9 +179,11 @@ Result<void> Communicator::Impl::wait(const Work::State& work, std::int64_t dead
   const auto all_done = [&] {
     return std::all_of(work.operations.begin(), work.operations.end(), [](const auto& operation) { return operation->done.load(std::memory_order_acquire); });
   };
-  if (!all_done() && born_in_ != fork_generation()) return forked_error();
   std::optional<Waiter> waiter;
-  if (!all_done()) waiter.emplace(*this);
+  if (!all_done()) {
+    if (born_in_ != fork_generation()) return forked_error();
+    waiter.emplace(*this);
+  }
   std::int64_t slow_since = 0;
   Sleep sleep(sleep_word_);
   for (std::uint64_t turn = 0; !all_done(); ++turn) {
