@@ -194,6 +194,15 @@ def sparse(rank, size):
     tensor = dense[rank].to_sparse(1)
     dist.all_reduce(tensor)
     same(tensor.to_dense(), sum(dense), "all_reduce of sparse tensors")
+    started = [dense[rank].mul(factor).to_sparse(1) for factor in (1, 2)]
+    works = [dist.all_reduce(each, async_op=True) for each in started]
+    between = torch.ones(5)
+    dist.all_reduce(between)
+    futures = [work.get_future() for work in works]
+    works[1].wait()
+    same(futures[0].wait()[0].to_dense(), sum(dense), "all_reduce of sparse tensors that was started")
+    same(started[1].to_dense(), sum(dense) * 2, "the second one")
+    same(between, torch.full((5,), float(size)), "all_reduce while sparse ones are under way")
 
 
 def coalesced(rank, size):

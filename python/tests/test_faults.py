@@ -33,12 +33,16 @@ def product(tensor):
 
 def wrong_arguments(rank, size):
     ones = torch.ones(4)
-    expect(TypeError, ["Float", "BAND", "accepted"], lambda: dist.all_reduce(ones.clone(), dist.ReduceOp.BAND))
+    expect(TypeError, [f"all_reduce #1 on rank {rank}", "Float", "BAND", "accepted"], lambda: dist.all_reduce(ones.clone(), dist.ReduceOp.BAND))
     expect(TypeError, ["Float8", "SUM"], lambda: dist.all_reduce(ones.to(torch.float8_e5m2)))
     expect(TypeError, ["ComplexFloat", "PRODUCT"], lambda: product(ones.to(torch.complex64)))
     expect(TypeError, ["Bool", "AVG"], lambda: dist.all_reduce(ones.bool(), dist.ReduceOp.AVG))
     expect(ValueError, ["2 tensors"], lambda: dist.group.WORLD.allreduce([ones, ones.clone()]))
     expect(ValueError, ["10", "4"], lambda: dist.all_gather_into_tensor(torch.empty(5 * size), ones))
+    backend = dist.group.WORLD._get_backend(torch.device("cpu"))
+    expect(ValueError, [f"all_reduce #1 on rank {rank}", "meta", "accepted: cpu"], lambda: backend.allreduce([ones.to("meta")], dist.AllreduceOptions()))
+    expect(ValueError, [f"broadcast #1 on rank {rank}", f"root {size}"], lambda: dist.group.WORLD.broadcast(ones, size))
+    expect(ValueError, [f"send on rank {rank}", f"to rank {rank}"], lambda: dist.group.WORLD.send([ones], rank, 0))
     expect(ValueError, ["rows"], lambda: dist.all_to_all_single(torch.empty(size + 1), torch.empty(size + 1)))
     expect(ValueError, ["splits", "add up"], lambda: dist.all_to_all_single(torch.empty(3), torch.empty(size), [1] * size, [1] * size))
     dist.all_reduce(ones)  # and all is well afterwards
@@ -96,12 +100,16 @@ def late(rank, size):
     tensor = torch.ones(1 << 20)
     if rank == 1:
         time.sleep(1.5)
+    sparse = torch.eye(3).to_sparse()
+    of_sparse = dist.all_reduce(sparse, async_op=True)
     work = dist.all_reduce(tensor, async_op=True)
     if rank == 0:
-        assert not work.is_completed()
-        expect(dist.DistBackendError, ["all_reduce #1 on rank 0", "not ended within a timeout of 200 ms"], lambda: work.wait(torch.distributed.distributed_c10d.timedelta(milliseconds=200)))
+        assert not work.is_completed() and not of_sparse.is_completed()
+        expect(dist.DistBackendError, ["sparse_all_reduce #1 on rank 0", "not ended within a timeout of 100 ms"], lambda: of_sparse.wait(torch.distributed.distributed_c10d.timedelta(milliseconds=100)))
+        expect(dist.DistBackendError, ["all_reduce #2 on rank 0", "not ended within a timeout of 200 ms"], lambda: work.wait(torch.distributed.distributed_c10d.timedelta(milliseconds=200)))
     work.wait()
-    assert tensor[0] == size
+    of_sparse.wait()
+    assert tensor[0] == size and sparse.to_dense().equal(torch.eye(3) * size)
 
 
 def test_a_wait_with_a_time_limit_ends_and_the_call_goes_on():
@@ -168,10 +176,61 @@ def test_an_abort_ends_the_wait_for_a_group_s_ranks():
     run(2, aborted_while_joining)
 
 
+def aborted_while_running(rank, size):
+    store = dist.distributed_c10d._get_default_store()
+    if rank == 1:  # comes when the other has given up
+        store.wait(["given up"])
+        expect(dist.DistBackendError, ["aborted"], lambda: dist.all_reduce(torch.ones(3)))
+        return
+    backend = dist.group.WORLD._get_backend(torch.device("cpu"))
+    sparse = dist.all_reduce(torch.eye(3).to_sparse(), async_op=True)
+    aborter = threading.Timer(0.3, backend.abort)
+    aborter.start()
+    expect(dist.DistBackendError, ["all_reduce #2 on rank 0", "aborted"], lambda: dist.all_reduce(torch.ones(3)))
+    expect(dist.DistBackendError, ["sparse_all_reduce #1 on rank 0", "aborted|destroyed"], sparse.wait)
+    aborter.join()
+    store.set("given up", "")
+
+
+def test_an_abort_ends_what_is_running_on_all_ranks():
+    run(2, aborted_while_running)
+
+
+def with_another_timeout(rank, size):
+    store = dist.distributed_c10d._get_default_store()
+    if rank == 1:
+        store.wait(["timed out"])
+        os._exit(0)
+    dist.group.WORLD._get_backend(torch.device("cpu")).set_timeout(dist.distributed_c10d.timedelta(milliseconds=400))
+    expect(dist.DistBackendError, ["deadline", "400 ms", "rank 1"], lambda: dist.all_reduce(torch.ones(3)))
+    store.set("timed out", "")
+    os._exit(0)
+
+
+def test_a_group_s_timeout_can_be_set_anew():
+    run(2, with_another_timeout)
+
+
+def in_detail(rank, size):
+    dist.set_debug_level(dist.DebugLevel.DETAIL)
+    dist.init_process_group("rondo")
+    tensor = torch.ones(4)
+    dist.all_reduce(tensor)
+    assert tensor[0] == size
+    assert dist.group.WORLD._get_backend(torch.device("cpu"))._get_sequence_number_for_group() == 1
+    expect(RuntimeError, ["Detected mismatch between collectives on ranks", "SequenceNumber=1"], lambda: dist.all_reduce(torch.ones(4 + rank)))
+
+
+def test_torch_compares_calls_where_it_is_asked_to():
+    """TORCH_DISTRIBUTED_DEBUG=DETAIL, for which torch makes a Gloo group of its own."""
+    run(2, in_detail, backend=None)
+
+
 def unlike_sparse(rank, size):
     side = 3 + 2 * rank
     tensor = torch.eye(side).to_sparse()
-    expect(dist.DistBackendError, ["sparse tensors that differ", f"rank {rank} has", r"\[3, 3\] of Float", r"\[5, 5\]"], lambda: dist.all_reduce(tensor))
+    said = [f"sparse_all_reduce #1 on rank {rank}", "sparse tensors that differ", f"rank {1 - rank} has", r"\[3, 3\] of Float", r"\[5, 5\]"]
+    expect(dist.DistBackendError, said, lambda: dist.all_reduce(tensor))
     assert tensor.to_dense().equal(torch.eye(side))
     typed = torch.eye(3, dtype=torch.float64 if rank else torch.float32).to_sparse()
     expect(dist.DistBackendError, ["sparse tensors that differ", "Float", "Double"], lambda: dist.all_reduce(typed))
@@ -206,9 +265,12 @@ def test_a_program_may_end_with_work_in_flight(tmp_path):
 
 def in_flight(rank, size):
     tensors = [torch.ones(1 << 20) for _ in range(5)]
+    sparse = torch.eye(3).to_sparse()
+    dist.all_reduce(sparse, async_op=True)
     for tensor in tensors:
         dist.all_reduce(tensor, async_op=True)
     dist.destroy_process_group()
+    assert sparse.to_dense().equal(torch.eye(3) * size)
     assert all(tensor[0] == size and tensor[-1] == size for tensor in tensors)
     dist.init_process_group("rondo")
     dist.barrier()
@@ -305,6 +367,12 @@ rondo_ccl.register()
 """
     done = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0 and done.stderr.count("rondo is not, or not wholly") == 1, done.stderr
+
+
+def test_an_import_of_torch_loads_next_to_nothing_of_rondo():
+    program = "import sys, torch; print(sorted(name for name in sys.modules if name.startswith('rondo')))"
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, env=dict(os.environ, RONDO_TAKEOVER="")).stdout
+    assert said.split() == ["['rondo',", "'rondo._autoload',", "'rondo._takeover',", "'rondo_ccl']"], said
 
 
 def test_torch_is_imported_where_the_program_has_files_of_rondo_s_name(tmp_path):

@@ -27,7 +27,7 @@ class Deadline {
 
 template <class Now, class Later>
 WorkPointer Backend::run(Operation operation, Timing timing, const Now& now, const Later& later, std::size_t parts) {
-  rondo_communicator* communicator = group_.communicator();
+  rondo_communicator* communicator = group_.communicator(operation.id);
   const Deadline deadline(communicator, group_.timeout(), timing.timeout);
   if (timing.async) return start(std::move(operation), later, parts);
   auto work = c10::make_intrusive<RondoWork>(std::move(operation));
@@ -41,12 +41,13 @@ WorkPointer Backend::run(Operation operation, Timing timing, const Now& now, con
 
 template <class Later>
 WorkPointer Backend::start(Operation operation, const Later& later, std::size_t parts) {
+  rondo_communicator* communicator = group_.communicator(operation.id);
   auto work = c10::make_intrusive<RondoWork>(std::move(operation));
   RondoWork::Parts started;
   try {
     while (started.size() < parts) {
       rondo_work* part = nullptr;
-      const rondo_status status = later(group_.communicator(), &part);
+      const rondo_status status = later(communicator, &part);
       if (status != RONDO_SUCCESS) throw_failure(status, work->describe());
       started.push_back(part);
     }

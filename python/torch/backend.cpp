@@ -17,18 +17,41 @@ Backend::Backend(const GroupOptions& options, std::vector<std::int64_t> global_r
 
 Backend::~Backend() = default;
 
+SparseSums& Backend::sparse_sums() {
+  const std::lock_guard lock(sparse_mutex_);
+  if (!sparse_) sparse_ = std::make_unique<SparseSums>(group_);
+  return *sparse_;
+}
+
+void Backend::abort() {
+  group_.abort();
+  const std::lock_guard lock(sparse_mutex_);
+  if (sparse_) sparse_->abort();
+}
+
+void Backend::shutdown() {
+  {
+    const std::lock_guard lock(sparse_mutex_);
+    if (sparse_) sparse_->close();
+  }
+  group_.close();
+}
+
 void Backend::setTimeout(std::chrono::milliseconds timeout) {
   group_.set_timeout(timeout);
   options_->timeout = timeout;
 }
 
-Operation Backend::operation(const Kind& kind, Tensors inputs, Tensors outputs) {
-  Operation operation;
-  operation.kind = &kind;
-  operation.for_gloo = for_gloo_;
-  operation.rank = rank_;
+CallId Backend::next(const Kind& kind) const {
   // messages are outside the order that all ranks share
-  if (!c10d::isP2POp(kind.type)) operation.sequence = sequence_.fetch_add(1, std::memory_order_relaxed) + 1;
+  return {&kind, rank_, c10d::isP2POp(kind.type) ? 0 : sequence_.load(std::memory_order_relaxed) + 1};
+}
+
+Operation Backend::operation(const CallId& id, Tensors inputs, Tensors outputs) {
+  Operation operation;
+  operation.id = id;
+  operation.for_gloo = for_gloo_;
+  if (id.sequence != 0) operation.id.sequence = sequence_.fetch_add(1, std::memory_order_relaxed) + 1;
   operation.inputs = std::move(inputs);
   operation.outputs = std::move(outputs);
   return operation;
@@ -39,28 +62,6 @@ WorkPointer Backend::run(Operation operation, at::ArrayRef<rondo_call> calls, Ti
   return run(
       std::move(operation), timing, [&](rondo_communicator* communicator) { return rondo_run(communicator, next++); },
       [&](rondo_communicator* communicator, rondo_work** started) { return rondo_start(communicator, next++, started); }, calls.size());
-}
-
-void check_dense(const at::Tensor& tensor, const char* what) {
-  TORCH_CHECK_VALUE(tensor.defined(), "rondo: ", what, " is no tensor");
-  TORCH_CHECK_VALUE(tensor.device().is_cpu(), "rondo: ", what, " is on ", tensor.device(), "; accepted: cpu");
-  TORCH_CHECK_VALUE(tensor.layout() == at::kStrided, "rondo: ", what, " has the layout ", tensor.layout(), "; accepted: strided");
-}
-
-const at::Tensor& single(const Tensors& tensors, const char* what) {
-  TORCH_CHECK_VALUE(tensors.size() == 1, "rondo: ", tensors.size(), " tensors as ", what, "; accepted: one");
-  check_dense(tensors.front(), what);
-  return tensors.front();
-}
-
-void check_types(const at::Tensor& input, const at::Tensor& output, const char* operation) {
-  TORCH_CHECK_TYPE(input.scalar_type() == output.scalar_type(), "rondo: ", operation, " of ", input.scalar_type(), " into ", output.scalar_type(),
-                   "; accepted: one type");
-}
-
-void check_lists(const Tensors& inputs, const Tensors& outputs, const char* operation) {
-  TORCH_CHECK_VALUE(!outputs.empty() && outputs.size() == inputs.size(), "rondo: ", inputs.size(), " inputs and ", outputs.size(), " outputs for ", operation,
-                    "; accepted: as many of both, at least one");
 }
 
 at::Tensor joined(const Tensors& blocks) {

@@ -4,13 +4,14 @@
 #include <atomic>
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 
+#include "arguments.hpp"
 #include "elements.hpp"
 #include "group.hpp"
+#include "sparse.hpp"
 #include "work.hpp"
 
 namespace rondo_torch {
 
-using Tensors = std::vector<at::Tensor>;
 using WorkPointer = c10::intrusive_ptr<c10d::Work>;
 
 /// Options that lie in memory as those of ProcessGroupGloo do: see Backend::unused_.
@@ -32,8 +33,8 @@ class Backend final : public c10d::Backend {
   const std::string getBackendName() const override { return "rondo"; }
   c10::intrusive_ptr<Options> getBackendOptions() override { return c10::static_intrusive_pointer_cast<Options>(options_); }
   void setTimeout(std::chrono::milliseconds timeout) override;
-  void abort() override { group_.abort(); }
-  void shutdown() override { group_.close(); }
+  void abort() override;
+  void shutdown() override;
   c10d::ErrorType getError() override { return c10d::ErrorType::SUCCESS; }
   void setSequenceNumberForGroup() override {}
   std::uint64_t getSequenceNumberForGroup() override { return sequence_.load(std::memory_order_relaxed); }
@@ -78,9 +79,13 @@ class Backend final : public c10d::Backend {
     return {options.timeout, options.asyncOp};
   }
 
+  /// Made when it is first asked for.
+  SparseSums& sparse_sums();
   std::uint32_t ranks() const { return static_cast<std::uint32_t>(size_); }
-  /// An operation of this group, the next in its order.
-  Operation operation(const Kind& kind, Tensors inputs, Tensors outputs);
+  /// What the next call of this group is, if its arguments make sense.
+  CallId next(const Kind& kind) const;
+  /// They do: the call has its place in the group's order.
+  Operation operation(const CallId& id, Tensors inputs, Tensors outputs);
   /// Runs calls of the library, one after the other, or starts them. The operation has ended when all of them have.
   WorkPointer run(Operation operation, at::ArrayRef<rondo_call> calls, Timing timing);
   /// The same for what isn't a rondo_call: `now` runs its next part, `later` starts it.
@@ -94,18 +99,11 @@ class Backend final : public c10d::Backend {
   const std::shared_ptr<void> unused_;
   const c10::intrusive_ptr<GlooLikeOptions> options_;
   Group group_;
+  std::mutex sparse_mutex_;
+  std::unique_ptr<SparseSums> sparse_;  ///< under sparse_mutex_, once made for good
   const bool for_gloo_;
   std::atomic<std::uint64_t> sequence_{0};
 };
-
-/// Throws ValueError unless there is exactly one tensor that the library can take: `what` names it.
-const at::Tensor& single(const Tensors& tensors, const char* what);
-/// Throws ValueError unless it is a dense tensor in this machine's memory.
-void check_dense(const at::Tensor& tensor, const char* what);
-/// Throws TypeError unless an operation's input and output are of one type.
-void check_types(const at::Tensor& input, const at::Tensor& output, const char* operation);
-/// Throws ValueError unless an operation has as many inputs as outputs, and some.
-void check_lists(const Tensors& inputs, const Tensors& outputs, const char* operation);
 
 /// A list of equally long blocks as one tensor, where they follow one another in memory; else undefined.
 at::Tensor joined(const Tensors& blocks);

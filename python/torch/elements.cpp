@@ -30,11 +30,11 @@ const char* name_of(c10d::ReduceOp::RedOpType op) {
   return op < std::size(names) ? names[op] : "an unknown operation";
 }
 
-[[noreturn]] void refuse(at::ScalarType type, c10d::ReduceOp::RedOpType op, const char* accepted) {
-  C10_THROW_ERROR(TypeError, c10::str("rondo can't combine ", c10::toString(type), " by ", name_of(op), "; accepted: ", accepted));
+[[noreturn]] void refuse(const CallId& id, at::ScalarType type, c10d::ReduceOp::RedOpType op, const char* accepted) {
+  C10_THROW_ERROR(TypeError, c10::str("rondo: ", id, ": ", c10::toString(type), " can't be combined by ", name_of(op), "; accepted: ", accepted));
 }
 
-rondo_op of_truth_values(c10d::ReduceOp::RedOpType op) {
+rondo_op of_truth_values(const CallId& id, c10d::ReduceOp::RedOpType op) {
   switch (op) {
     case c10d::ReduceOp::SUM:
     case c10d::ReduceOp::MAX:
@@ -43,11 +43,11 @@ rondo_op of_truth_values(c10d::ReduceOp::RedOpType op) {
     case c10d::ReduceOp::MIN:
     case c10d::ReduceOp::BAND: return RONDO_BAND;
     case c10d::ReduceOp::BXOR: return RONDO_BXOR;
-    default: refuse(at::kBool, op, "SUM, PRODUCT, MIN, MAX, BAND, BOR, BXOR");
+    default: refuse(id, at::kBool, op, "SUM, PRODUCT, MIN, MAX, BAND, BOR, BXOR");
   }
 }
 
-rondo_op of_numbers(c10d::ReduceOp::RedOpType op, at::ScalarType type) {
+rondo_op of_numbers(const CallId& id, c10d::ReduceOp::RedOpType op, at::ScalarType type) {
   switch (op) {
     case c10d::ReduceOp::SUM: return RONDO_SUM;
     case c10d::ReduceOp::AVG: return RONDO_AVG;
@@ -58,9 +58,9 @@ rondo_op of_numbers(c10d::ReduceOp::RedOpType op, at::ScalarType type) {
     case c10d::ReduceOp::BAND:
     case c10d::ReduceOp::BOR:
     case c10d::ReduceOp::BXOR:
-      if (at::isFloatingType(type)) refuse(type, op, "SUM, AVG, PRODUCT, MIN, MAX, PREMUL_SUM");
+      if (at::isFloatingType(type)) refuse(id, type, op, "SUM, AVG, PRODUCT, MIN, MAX, PREMUL_SUM");
       return op == c10d::ReduceOp::BAND ? RONDO_BAND : op == c10d::ReduceOp::BOR ? RONDO_BOR : RONDO_BXOR;
-    default: refuse(type, op, "SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR, PREMUL_SUM");
+    default: refuse(id, type, op, "SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR, PREMUL_SUM");
   }
 }
 
@@ -84,17 +84,17 @@ Elements moved(at::ScalarType type) {
   }
 }
 
-Reduction reduced(at::ScalarType type, const c10d::ReduceOp& op) {
-  if (type == at::kBool) return {{RONDO_U8, 1}, of_truth_values(op.op_), 1};
+Reduction reduced(const CallId& id, at::ScalarType type, const c10d::ReduceOp& op) {
+  if (type == at::kBool) return {{RONDO_U8, 1}, of_truth_values(id, op.op_), 1};
   if (at::isComplexType(type)) {
     if (op.op_ != c10d::ReduceOp::SUM && op.op_ != c10d::ReduceOp::AVG && op.op_ != c10d::ReduceOp::PREMUL_SUM)
-      refuse(type, op.op_, "SUM, AVG, PREMUL_SUM");
+      refuse(id, type, op.op_, "SUM, AVG, PREMUL_SUM");
     const auto real = number(c10::toRealValueType(type));
-    return {{*real, 2}, of_numbers(op.op_, type), factor_of(op)};
+    return {{*real, 2}, of_numbers(id, op.op_, type), factor_of(op)};
   }
   const auto known = number(type);
-  if (!known) refuse(type, op.op_, "whole numbers, Half, BFloat16, Float, Double and complex ones; other types can be moved");
-  return {{*known, 1}, of_numbers(op.op_, type), factor_of(op)};
+  if (!known) refuse(id, type, op.op_, "whole numbers, Half, BFloat16, Float, Double and complex ones; other types can be moved");
+  return {{*known, 1}, of_numbers(id, op.op_, type), factor_of(op)};
 }
 
 }  // namespace rondo_torch

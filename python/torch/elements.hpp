@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <torch/csrc/distributed/c10d/Types.hpp>
 
+#include "arguments.hpp"
+
 namespace rondo_torch {
 
 /// Elements as the library sees them: `per_element` numbers of `type` for each element of a tensor.
@@ -25,8 +27,8 @@ struct Reduction {
 /// Elements that are moved and not looked at: any type.
 Elements moved(at::ScalarType type);
 
-/// Elements that are combined. Throws TypeError where the operation has no meaning for the type or the library can't: names both. Booleans are
+/// Elements that are combined. Throws TypeError where the operation has no meaning for the type or the library can't: names both, and the call. Booleans are
 /// combined as truth values (sum and max: or; product and min: and), complex numbers as pairs of real ones (sum, avg and premul_sum).
-Reduction reduced(at::ScalarType type, const c10d::ReduceOp& op);
+Reduction reduced(const CallId& id, at::ScalarType type, const c10d::ReduceOp& op);
 
 }  // namespace rondo_torch

@@ -160,12 +160,24 @@ void throw_failure(rondo_status status, const std::string& what) {
   C10_THROW_ERROR(DistBackendError, text);
 }
 
-Group::Group(const GroupOptions& options) : joined_(std::make_shared<Joined>()), timeout_(options.timeout) {
+Group::Group(const GroupOptions& options) : joined_(std::make_shared<Joined>()), rank_(options.rank), size_(options.size), timeout_(options.timeout) {
   const Meeting meeting = job_of(options);
+  job_ = meeting.nonce;
   if (options.is_world) world_ = meeting.nonce;
   joined_->processes = meeting.processes;
   if (meeting.of_world) joined_->global_ranks = options.global_ranks;
-  const auto join = [joined = joined_, rank = options.rank, size = options.size, timeout = options.timeout, job = meeting.nonce] {
+  join(options.is_world);
+}
+
+Group::Group(const Group& of, const std::string& name)
+    : joined_(std::make_shared<Joined>()), rank_(of.rank_), size_(of.size_), timeout_(of.timeout_), job_(of.job_ + "/" + name) {
+  joined_->processes = of.joined_->processes;
+  joined_->global_ranks = of.joined_->global_ranks;
+  join(false);
+}
+
+void Group::join(bool at_once) {
+  const auto create = [joined = joined_, rank = rank_, size = size_, timeout = timeout_, job = job_] {
     rondo_options choices{};
     choices.size = sizeof choices;
     choices.timeout_seconds = choices.bootstrap_timeout_seconds = std::chrono::duration<double>(timeout).count();
@@ -179,13 +191,13 @@ Group::Group(const GroupOptions& options) : joined_(std::make_shared<Joined>()),
     else if (joined->closed) rondo_destroy(made);
     else joined->communicator = made;
   };
-  auto task = std::make_shared<std::packaged_task<void()>>(join);
+  auto task = std::make_shared<std::packaged_task<void()>>(create);
   ready_ = task->get_future().share();
-  if (!options.is_world) {
-    std::thread([task] { (*task)(); }).detach();
-  } else {
+  if (at_once) {
     (*task)();
     (void)communicator();
+  } else {
+    std::thread([task] { (*task)(); }).detach();
   }
   const std::lock_guard lock(groups().mutex);
   groups().all.insert(this);
@@ -208,13 +220,16 @@ void Group::give_up_unfinished() {
   }
 }
 
-rondo_communicator* Group::communicator() {
+rondo_communicator* Group::communicator(const CallId& id) {
   if (rondo_communicator* known = communicator_.load(std::memory_order_acquire)) return known;
   ready_.wait();
   const std::lock_guard lock(joined_->mutex);
-  if (joined_->closed) C10_THROW_ERROR(DistBackendError, "rondo: this process group was destroyed");
-  if (joined_->given_up) C10_THROW_ERROR(DistBackendError, "rondo: this process group was aborted before its ranks had found one another");
-  if (joined_->status != RONDO_SUCCESS) C10_THROW_ERROR(DistBackendError, "rondo: the group's ranks could not find one another: " + joined_->failure);
+  const auto refuse = [&](const std::string& reason) {
+    C10_THROW_ERROR(DistBackendError, id.kind == nullptr ? "rondo: " + reason : c10::str("rondo: ", id, ": ", reason));
+  };
+  if (joined_->closed) refuse("this process group was destroyed");
+  if (joined_->given_up) refuse("this process group was aborted before its ranks had found one another");
+  if (joined_->status != RONDO_SUCCESS) refuse("the group's ranks could not find one another: " + joined_->failure);
   communicator_.store(joined_->communicator, std::memory_order_release);
   return joined_->communicator;
 }
@@ -234,7 +249,7 @@ void Group::abort() {
 
 void Group::close() {
   if (!aborted_) (void)ready_.wait_for(longest_drain);  // the others can't join a group that this rank has left
-  if (communicator_.load(std::memory_order_acquire) != nullptr && !in_flight_->drain(longest_drain)) {
+  if (!in_flight_->drain(longest_drain)) {
     abort();
     (void)in_flight_->drain(longest_drain);
   }

@@ -13,6 +13,8 @@
 #include <torch/csrc/distributed/c10d/Store.hpp>
 #include <vector>
 
+#include "arguments.hpp"
+
 namespace rondo_torch {
 
 /// What torch says of a group when it makes one.
@@ -46,13 +48,16 @@ class Group {
   /// The default group is joined here, blocking until all ranks have come. Another one is joined by a thread of its own, so that making it costs its
   /// caller nothing and no rank waits for another; communicator() waits for it.
   explicit Group(const GroupOptions& options);
+  /// The ranks of a group once more, which all of them make under the same name, once. Joined by a thread of its own.
+  Group(const Group& of, const std::string& name);
   ~Group();
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
 
   /// Blocks until the ranks have found one another. Throws DistBackendError where they can't, since one of them has died, as well, and after abort() and
   /// close().
-  rondo_communicator* communicator();
+  /// `id`: whose call asks, for what is thrown.
+  rondo_communicator* communicator(const CallId& id = {});
 
   /// Later calls' deadline.
   void set_timeout(std::chrono::milliseconds timeout);
@@ -64,15 +69,19 @@ class Group {
   /// Of all groups there are: where something started hasn't ended, abort(), and wait until those who asked have been told, 10 s at most.
   static void give_up_unfinished();
   std::shared_ptr<InFlight> in_flight() const { return in_flight_; }
+  std::uint32_t size() const { return size_; }
 
  private:
   struct Joined;
+  void join(bool at_once);
   std::shared_ptr<Joined> joined_;  // shared with the thread that joins, which may outlive this
   std::shared_future<void> ready_;
   std::atomic<rondo_communicator*> communicator_{nullptr};  ///< once ready
   std::atomic<bool> aborted_{false};
   const std::shared_ptr<InFlight> in_flight_ = std::make_shared<InFlight>();  // shared with operations, which may outlive this
+  const std::uint32_t rank_, size_;
   std::chrono::milliseconds timeout_;
+  std::string job_;    ///< what its ranks share, and no other group's
   std::string world_;  ///< of the default group: what its ranks agreed on
 };
 

@@ -11,8 +11,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-void check_peer(int peer, int own, int size, const char* what) {
-  TORCH_CHECK_VALUE(peer >= 0 && peer < size && peer != own, "rondo: ", what, " rank ", peer, "; accepted: another one of ", size, " ranks, this is rank ",
+void check_peer(const CallId& id, int peer, int own, int size, const char* what) {
+  TORCH_CHECK_VALUE(peer >= 0 && peer < size && peer != own, "rondo: ", id, ": ", what, " rank ", peer, "; accepted: another one of ", size, " ranks, this is rank ",
                     own);
 }
 
@@ -34,9 +34,10 @@ bool came(const Sign& sign, Clock::time_point deadline) {
 
 /// Neither says whether it is waited for at once, so both are started, and whoever waits runs them.
 WorkPointer Backend::send(Tensors& tensors, int to, int tag) {
-  const at::Tensor& tensor = single(tensors, "tensors of send");
-  check_peer(to, rank_, size_, "send to");
-  Operation operation = this->operation(kinds::send, {tensor}, {});
+  const CallId id = next(kinds::send);
+  const at::Tensor& tensor = single(id, tensors, "tensors");
+  check_peer(id, to, rank_, size_, "to");
+  Operation operation = this->operation(id, {tensor}, {});
   const at::Tensor given = operation.given(tensor);
   const rondo_type type = moved(given.scalar_type()).type;
   const auto peer = static_cast<std::uint32_t>(to);
@@ -46,9 +47,10 @@ WorkPointer Backend::send(Tensors& tensors, int to, int tag) {
 }
 
 WorkPointer Backend::recv(Tensors& tensors, int from, int tag) {
-  const at::Tensor& tensor = single(tensors, "tensors of recv");
-  check_peer(from, rank_, size_, "recv from");
-  Operation operation = this->operation(kinds::recv, {}, {tensor});
+  const CallId id = next(kinds::recv);
+  const at::Tensor& tensor = single(id, tensors, "tensors");
+  check_peer(id, from, rank_, size_, "from");
+  Operation operation = this->operation(id, {}, {tensor});
   const at::Tensor room = operation.received(tensor);
   const rondo_type type = moved(room.scalar_type()).type;
   const auto peer = static_cast<std::uint32_t>(from);
@@ -58,8 +60,9 @@ WorkPointer Backend::recv(Tensors& tensors, int from, int tag) {
 }
 
 WorkPointer Backend::recvAnysource(Tensors& tensors, int tag) {
-  const at::Tensor& tensor = single(tensors, "tensors of recv");
-  Operation operation = this->operation(kinds::recv_any_source, {}, {tensor});
+  const CallId id = next(kinds::recv_any_source);
+  const at::Tensor& tensor = single(id, tensors, "tensors");
+  Operation operation = this->operation(id, {}, {tensor});
   const at::Tensor room = operation.received(tensor);
   const rondo_type type = moved(room.scalar_type()).type;
   return start(std::move(operation), [&](rondo_communicator* c, rondo_work** started) {
@@ -71,13 +74,13 @@ WorkPointer Backend::barrier(const c10d::BarrierOptions& options) {
   rondo_call call{};
   call.size = sizeof call;
   call.collective = RONDO_BARRIER;
-  return run(operation(kinds::barrier, {}, {}), call, timing(options));
+  return run(operation(next(kinds::barrier), {}, {}), call, timing(options));
 }
 
 /// Rank 0 hears of each rank, and answers when it has heard of all. Ranks that don't come are named, in torch's own words, which programs look for; then
 /// the group is over.
 void Backend::monitoredBarrier(const c10d::BarrierOptions& options, bool wait_for_all) {
-  rondo_communicator* communicator = group_.communicator();
+  rondo_communicator* communicator = group_.communicator(next(kinds::barrier));
   const auto timeout = options.timeout == c10d::kUnsetTimeout ? group_.timeout() : options.timeout;
   const Clock::time_point deadline = Clock::now() + timeout;
   const auto checked = [&](rondo_status status) {

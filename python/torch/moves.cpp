@@ -28,12 +28,12 @@ rondo_call gather_call(Operation& operation, const at::Tensor& input, const at::
 }
 
 /// Throws unless an all_gather of `input` fills `output`.
-void check_gathered(const at::Tensor& input, const at::Tensor& output, int ranks) {
-  check_dense(output, "the output of all_gather");
-  check_dense(input, "the input of all_gather");
-  TORCH_CHECK_VALUE(output.numel() == input.numel() * ranks, "rondo: all_gather of ", input.numel(), " elements by ", ranks, " ranks into ", output.numel(),
+void check_gathered(const CallId& id, const at::Tensor& input, const at::Tensor& output, int ranks) {
+  check_dense(id, output, "the output");
+  check_dense(id, input, "the input");
+  TORCH_CHECK_VALUE(output.numel() == input.numel() * ranks, "rondo: ", id, ": ", input.numel(), " elements by ", ranks, " ranks into ", output.numel(),
                     "; accepted: an output as long as all ranks' inputs together");
-  check_types(input, output, "all_gather");
+  check_types(id, input, output);
 }
 
 /// Where a list of tensors like `like` gets its blocks: in its own memory, or in room from which they go there in the end.
@@ -50,37 +50,37 @@ at::Tensor received_blocks(Operation& operation, const Tensors& list, const at::
 }
 
 /// One list, as long as the group, of tensors like `like`.
-void check_blocks(const std::vector<Tensors>& lists, const at::Tensor& like, std::size_t ranks, const char* what) {
-  TORCH_CHECK_VALUE(lists.size() == 1 && lists.front().size() == ranks, "rondo: ", what, " are one list, with one tensor for each of ", ranks, " ranks");
+void check_blocks(const CallId& id, const std::vector<Tensors>& lists, const at::Tensor& like, std::size_t ranks, const char* what) {
+  TORCH_CHECK_VALUE(lists.size() == 1 && lists.front().size() == ranks, "rondo: ", id, ": the ", what, " are one list, with one tensor for each of ", ranks, " ranks");
   for (const at::Tensor& tensor : lists.front()) {
-    check_dense(tensor, what);
-    TORCH_CHECK_VALUE(tensor.numel() == like.numel() && tensor.scalar_type() == like.scalar_type(), "rondo: among the ", what, " is one of ",
+    check_dense(id, tensor, what);
+    TORCH_CHECK_VALUE(tensor.numel() == like.numel() && tensor.scalar_type() == like.scalar_type(), "rondo: ", id, ": among the ", what, " is one of ",
                       tensor.sizes(), " ", tensor.scalar_type(), "; accepted: ", like.numel(), " elements of ", like.scalar_type());
   }
 }
 
-void check_root(std::int64_t root, int size) {
-  TORCH_CHECK_VALUE(root >= 0 && root < size, "rondo: root ", root, " of a group of ", size, " ranks");
+void check_root(const CallId& id, std::int64_t root, int size) {
+  TORCH_CHECK_VALUE(root >= 0 && root < size, "rondo: ", id, ": root ", root, " of a group of ", size, " ranks");
 }
 
 /// Rows that `splits` gives to each rank, in elements; without splits all get as many.
-std::vector<std::uint64_t> split_elements(const at::Tensor& tensor, const std::vector<std::int64_t>& splits, int ranks, const char* what) {
+std::vector<std::uint64_t> split_elements(const CallId& id, const at::Tensor& tensor, const std::vector<std::int64_t>& splits, int ranks, const char* what) {
   const std::int64_t rows = tensor.dim() == 0 ? 1 : tensor.size(0);
   const std::int64_t row = rows == 0 ? 0 : tensor.numel() / rows;
   std::vector<std::uint64_t> counts;
   if (splits.empty()) {
-    TORCH_CHECK_VALUE(rows % ranks == 0, "rondo: the ", rows, " rows of the ", what, " of all_to_all can't be dealt out evenly to ", ranks, " ranks");
+    TORCH_CHECK_VALUE(rows % ranks == 0, "rondo: ", id, ": the ", rows, " rows of the ", what, " can't be dealt out evenly to ", ranks, " ranks");
     counts.assign(static_cast<std::size_t>(ranks), static_cast<std::uint64_t>(rows / ranks * row));
     return counts;
   }
-  TORCH_CHECK_VALUE(splits.size() == static_cast<std::size_t>(ranks), "rondo: ", splits.size(), " ", what, " splits for ", ranks, " ranks");
+  TORCH_CHECK_VALUE(splits.size() == static_cast<std::size_t>(ranks), "rondo: ", id, ": ", splits.size(), " ", what, " splits for ", ranks, " ranks");
   std::int64_t sum = 0;
   for (const std::int64_t split : splits) {
-    TORCH_CHECK_VALUE(split >= 0, "rondo: an ", what, " split of ", split, " rows");
+    TORCH_CHECK_VALUE(split >= 0, "rondo: ", id, ": an ", what, " split of ", split, " rows");
     counts.push_back(static_cast<std::uint64_t>(split * row));
     sum += split;
   }
-  TORCH_CHECK_VALUE(sum == rows, "rondo: the ", what, " splits of all_to_all add up to ", sum, " rows, the ", what, " has ", rows);
+  TORCH_CHECK_VALUE(sum == rows, "rondo: ", id, ": the ", what, " splits add up to ", sum, " rows, the ", what, " has ", rows);
   return counts;
 }
 
@@ -103,10 +103,11 @@ struct BlockList {
 }  // namespace
 
 WorkPointer Backend::broadcast(Tensors& tensors, const c10d::BroadcastOptions& options) {
-  const at::Tensor& tensor = single(tensors, "tensors of broadcast");
-  check_root(options.rootRank, size_);
+  const CallId id = next(kinds::broadcast);
+  const at::Tensor& tensor = single(id, tensors, "tensors");
+  check_root(id, options.rootRank, size_);
   const bool is_root = rank_ == options.rootRank;
-  Operation operation = this->operation(kinds::broadcast, {}, {tensor});
+  Operation operation = this->operation(id, {}, {tensor});
   const at::Tensor room = is_root ? operation.given(tensor) : operation.received(tensor);
   // the root's output is its input: in place
   return run(std::move(operation),
@@ -115,33 +116,36 @@ WorkPointer Backend::broadcast(Tensors& tensors, const c10d::BroadcastOptions& o
 }
 
 WorkPointer Backend::_allgather_base(at::Tensor& output, at::Tensor& input, const c10d::AllgatherOptions& options) {
-  check_gathered(input, output, size_);
-  Operation operation = this->operation(kinds::all_gather_into_tensor, {input}, {output});
+  const CallId id = next(kinds::all_gather_into_tensor);
+  check_gathered(id, input, output, size_);
+  Operation operation = this->operation(id, {input}, {output});
   const rondo_call call = gather_call(operation, input, operation.received(output));
   return run(std::move(operation), call, timing(options));
 }
 
 WorkPointer Backend::allgather(std::vector<Tensors>& outputs, Tensors& inputs, const c10d::AllgatherOptions& options) {
-  const at::Tensor& input = single(inputs, "inputs of all_gather");
-  check_blocks(outputs, input, ranks(), "outputs of all_gather");
-  Operation operation = this->operation(kinds::all_gather, {input}, outputs.front());
+  const CallId id = next(kinds::all_gather);
+  const at::Tensor& input = single(id, inputs, "inputs");
+  check_blocks(id, outputs, input, ranks(), "outputs");
+  Operation operation = this->operation(id, {input}, outputs.front());
   const rondo_call call = gather_call(operation, input, received_blocks(operation, outputs.front(), input));
   return run(std::move(operation), call, timing(options));
 }
 
 /// outputs[r][i] is what rank r gave as inputs[i].
 WorkPointer Backend::allgather_coalesced(std::vector<Tensors>& outputs, Tensors& inputs, const c10d::AllgatherOptions& options) {
-  TORCH_CHECK_VALUE(!inputs.empty() && outputs.size() == ranks(), "rondo: all_gather_coalesced takes inputs, and a list of outputs for each of ", size_,
+  const CallId id = next(kinds::all_gather_coalesced);
+  TORCH_CHECK_VALUE(!inputs.empty() && outputs.size() == ranks(), "rondo: ", id, ": takes inputs, and a list of outputs for each of ", size_,
                     " ranks");
   for (const Tensors& from_rank : outputs)
-    TORCH_CHECK_VALUE(from_rank.size() == inputs.size(), "rondo: all_gather_coalesced of ", inputs.size(), " inputs into a list of ", from_rank.size());
-  Operation operation = this->operation(kinds::all_gather_coalesced, inputs, {});
+    TORCH_CHECK_VALUE(from_rank.size() == inputs.size(), "rondo: ", id, ": ", inputs.size(), " inputs into a list of ", from_rank.size());
+  Operation operation = this->operation(id, inputs, {});
   std::vector<rondo_call> calls;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    check_dense(inputs[i], "an input of all_gather_coalesced");
+    check_dense(id, inputs[i], "an input");
     std::vector<Tensors> list(1);
     for (const Tensors& from_rank : outputs) list.front().push_back(from_rank[i]);
-    check_blocks(list, inputs[i], ranks(), "outputs of all_gather_coalesced");
+    check_blocks(id, list, inputs[i], ranks(), "outputs");
     calls.push_back(gather_call(operation, inputs[i], received_blocks(operation, list.front(), inputs[i])));
   }
   for (const Tensors& from_rank : outputs) operation.outputs.insert(operation.outputs.end(), from_rank.begin(), from_rank.end());
@@ -149,21 +153,23 @@ WorkPointer Backend::allgather_coalesced(std::vector<Tensors>& outputs, Tensors&
 }
 
 WorkPointer Backend::allgather_into_tensor_coalesced(Tensors& outputs, Tensors& inputs, const c10d::AllgatherOptions& options) {
-  check_lists(inputs, outputs, "all_gather_into_tensor_coalesced");
-  for (std::size_t t = 0; t < outputs.size(); ++t) check_gathered(inputs[t], outputs[t], size_);
-  Operation operation = this->operation(kinds::all_gather_into_tensor, inputs, outputs);
+  const CallId id = next(kinds::all_gather_into_tensor);
+  check_lists(id, inputs, outputs);
+  for (std::size_t t = 0; t < outputs.size(); ++t) check_gathered(id, inputs[t], outputs[t], size_);
+  Operation operation = this->operation(id, inputs, outputs);
   std::vector<rondo_call> calls;
   for (std::size_t t = 0; t < outputs.size(); ++t) calls.push_back(gather_call(operation, inputs[t], operation.received(outputs[t])));
   return run(std::move(operation), calls, timing(options));
 }
 
 WorkPointer Backend::gather(std::vector<Tensors>& outputs, Tensors& inputs, const c10d::GatherOptions& options) {
-  const at::Tensor& input = single(inputs, "inputs of gather");
-  check_root(options.rootRank, size_);
+  const CallId id = next(kinds::gather);
+  const at::Tensor& input = single(id, inputs, "inputs");
+  check_root(id, options.rootRank, size_);
   const bool is_root = rank_ == options.rootRank;
-  TORCH_CHECK_VALUE(is_root || outputs.empty() || (outputs.size() == 1 && outputs.front().empty()), "rondo: outputs of gather on a rank that isn't the root");
-  if (is_root) check_blocks(outputs, input, ranks(), "outputs of gather");
-  Operation operation = this->operation(kinds::gather, {input}, is_root ? outputs.front() : Tensors());
+  TORCH_CHECK_VALUE(is_root || outputs.empty() || (outputs.size() == 1 && outputs.front().empty()), "rondo: ", id, ": outputs on a rank that isn't the root");
+  if (is_root) check_blocks(id, outputs, input, ranks(), "outputs");
+  Operation operation = this->operation(id, {input}, is_root ? outputs.front() : Tensors());
   const at::Tensor blocks = is_root ? received_blocks(operation, outputs.front(), input) : at::Tensor();
   const at::Tensor given = operation.given(input);
   void* const place = is_root ? blocks.data_ptr() : nullptr;
@@ -171,12 +177,13 @@ WorkPointer Backend::gather(std::vector<Tensors>& outputs, Tensors& inputs, cons
 }
 
 WorkPointer Backend::scatter(Tensors& outputs, std::vector<Tensors>& inputs, const c10d::ScatterOptions& options) {
-  const at::Tensor& output = single(outputs, "outputs of scatter");
-  check_root(options.rootRank, size_);
+  const CallId id = next(kinds::scatter);
+  const at::Tensor& output = single(id, outputs, "outputs");
+  check_root(id, options.rootRank, size_);
   const bool is_root = rank_ == options.rootRank;
-  TORCH_CHECK_VALUE(is_root || inputs.empty() || (inputs.size() == 1 && inputs.front().empty()), "rondo: inputs of scatter on a rank that isn't the root");
-  if (is_root) check_blocks(inputs, output, ranks(), "inputs of scatter");
-  Operation operation = this->operation(kinds::scatter, is_root ? inputs.front() : Tensors(), {output});
+  TORCH_CHECK_VALUE(is_root || inputs.empty() || (inputs.size() == 1 && inputs.front().empty()), "rondo: ", id, ": inputs on a rank that isn't the root");
+  if (is_root) check_blocks(id, inputs, output, ranks(), "inputs");
+  Operation operation = this->operation(id, is_root ? inputs.front() : Tensors(), {output});
   const at::Tensor blocks = is_root ? joined_or_copied(inputs.front()) : at::Tensor();
   operation.room = {blocks};
   const at::Tensor room = operation.received(output);
@@ -186,14 +193,15 @@ WorkPointer Backend::scatter(Tensors& outputs, std::vector<Tensors>& inputs, con
 
 WorkPointer Backend::alltoall_base(at::Tensor& output, at::Tensor& input, std::vector<std::int64_t>& output_splits, std::vector<std::int64_t>& input_splits,
                                    const c10d::AllToAllOptions& options) {
-  check_dense(output, "the output of all_to_all");
-  check_dense(input, "the input of all_to_all");
-  check_types(input, output, "all_to_all");
-  auto sent = split_elements(input, input_splits, size_, "input"), received = split_elements(output, output_splits, size_, "output");
-  Operation operation = this->operation(kinds::all_to_all_single, {input}, {output});
+  const CallId id = next(kinds::all_to_all_single);
+  check_dense(id, output, "the output");
+  check_dense(id, input, "the input");
+  check_types(id, input, output);
+  auto sent = split_elements(id, input, input_splits, size_, "input"), received = split_elements(id, output, output_splits, size_, "output");
+  Operation operation = this->operation(id, {input}, {output});
   const at::Tensor given = operation.given(input), room = operation.received(output);
   if (output_splits.empty() && input_splits.empty()) {
-    TORCH_CHECK_VALUE(input.numel() == output.numel(), "rondo: all_to_all of ", input.numel(), " elements into ", output.numel(), "; accepted: as many");
+    TORCH_CHECK_VALUE(input.numel() == output.numel(), "rondo: ", id, ": ", input.numel(), " elements into ", output.numel(), "; accepted: as many");
     const auto block = static_cast<std::int64_t>(sent.front());
     return run(std::move(operation), move_call(RONDO_ALL_TO_ALL, input.scalar_type(), given.data_ptr(), room.data_ptr(), block), timing(options));
   }
@@ -211,11 +219,12 @@ WorkPointer Backend::alltoall_base(at::Tensor& output, at::Tensor& input, std::v
 }
 
 WorkPointer Backend::alltoall(Tensors& outputs, Tensors& inputs, const c10d::AllToAllOptions& options) {
+  const CallId id = next(kinds::all_to_all);
   for (const Tensors* list : {&inputs, &outputs}) {
-    TORCH_CHECK_VALUE(list->size() == ranks(), "rondo: all_to_all with ", list->size(), " tensors for ", size_, " ranks");
-    for (const at::Tensor& tensor : *list) check_dense(tensor, "a tensor of all_to_all");
+    TORCH_CHECK_VALUE(list->size() == ranks(), "rondo: ", id, ": ", list->size(), " tensors for ", size_, " ranks");
+    for (const at::Tensor& tensor : *list) check_dense(id, tensor, "a tensor");
   }
-  Operation operation = this->operation(kinds::all_to_all, inputs, outputs);
+  Operation operation = this->operation(id, inputs, outputs);
   Tensors given, room;
   for (const at::Tensor& input : inputs) given.push_back(operation.given(input));
   for (const at::Tensor& output : outputs) room.push_back(operation.received(output));

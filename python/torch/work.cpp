@@ -5,15 +5,11 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
-#include <string_view>
 
 namespace rondo_torch {
 
 std::string Operation::describe() const {
-  const std::string_view title = kind->title;
-  std::string text(title.substr(title.find(':') + 1));
-  if (sequence != 0) text += " #" + std::to_string(sequence);
-  text += " on rank " + std::to_string(rank);
+  std::string text = c10::str(id);
   const auto& tensors = inputs.empty() ? outputs : inputs;
   if (tensors.empty()) return text;
   text += c10::str(" of ", tensors.front().sizes(), " ", tensors.front().scalar_type());
@@ -50,7 +46,7 @@ std::optional<std::vector<at::Tensor>> shown(const Operation& operation) {
 }  // namespace
 
 RondoWork::RondoWork(Operation operation)
-    : Work(operation.rank, operation.kind->type, at::hasCallbacks() ? operation.title() : nullptr, shown(operation)), operation_(std::move(operation)) {}
+    : Work(operation.id.rank, operation.id.kind->type, at::hasCallbacks() ? operation.title() : nullptr, shown(operation)), operation_(std::move(operation)) {}
 
 RondoWork::~RondoWork() {
   for (rondo_work* part : parts_) rondo_work_destroy(part);
@@ -70,25 +66,36 @@ struct RondoWork::Part {
 void RondoWork::follow(Parts parts, std::shared_ptr<InFlight> in_flight) {
   parts_ = std::move(parts);
   left_ = parts_.size();
-  in_flight_ = std::move(in_flight);
-  in_flight_->add();
+  begin(std::move(in_flight));
   for (rondo_work* part : parts_)
     (void)rondo_work_on_end(part, &RondoWork::ended, new Part{c10::intrusive_ptr<RondoWork>::reclaim_copy(this), part});
 }
+
+void RondoWork::begin(std::shared_ptr<InFlight> in_flight) {
+  in_flight_ = std::move(in_flight);
+  in_flight_->add();
+}
+
+namespace {
+
+/// What a step throws, or nothing.
+template <class Step>
+std::exception_ptr failure_of(const Step& step) {
+  try {
+    step();
+  } catch (...) {
+    return std::current_exception();
+  }
+  return nullptr;
+}
+
+}  // namespace
 
 /// Parts may end on different threads.
 void RondoWork::ended(void* context) {
   const std::unique_ptr<Part> part(static_cast<Part*>(context));
   RondoWork& work = *part->work;
-  std::exception_ptr failure;
-  const auto attempt = [&](const auto& step) {
-    try {
-      step();
-    } catch (...) {
-      failure = std::current_exception();
-    }
-  };
-  attempt([&] {
+  std::exception_ptr failure = failure_of([&] {
     const rondo_status status = rondo_work_wait(part->started);  // it has ended: this only asks how
     if (status != RONDO_SUCCESS) throw_failure(status, work.describe());
   });
@@ -98,9 +105,13 @@ void RondoWork::ended(void* context) {
     if (--work.left_ != 0) return;
     failure = work.failure_;
   }
-  if (!failure) attempt([&] { work.operation_.copy_out(); });
-  work.conclude(failure);
-  work.in_flight_->remove();
+  work.end(failure);
+}
+
+void RondoWork::end(std::exception_ptr failure) {
+  if (!failure) failure = failure_of([&] { operation_.copy_out(); });
+  conclude(failure);
+  in_flight_->remove();
 }
 
 /// Tells everybody.
@@ -128,6 +139,10 @@ c10::intrusive_ptr<c10::ivalue::Future> RondoWork::getFuture() {
   return future_;
 }
 
+void RondoWork::throw_unended(std::chrono::milliseconds timeout) const {
+  C10_THROW_ERROR(DistBackendError, c10::str("rondo: ", describe(), " has not ended within a timeout of ", timeout.count(), " ms"));
+}
+
 bool RondoWork::wait(std::chrono::milliseconds timeout) {
   if (isCompleted()) return Work::wait(kNoTimeout);
   const auto deadline = std::chrono::steady_clock::now() + timeout;
@@ -139,8 +154,11 @@ bool RondoWork::wait(std::chrono::milliseconds timeout) {
     }
     const std::chrono::duration<double> left = deadline - std::chrono::steady_clock::now();
     const rondo_status status = rondo_work_wait_for(part, std::max(left.count(), 0.0));
-    if (status == RONDO_DEADLINE_EXCEEDED && rondo_work_done(part) == 0)
-      C10_THROW_ERROR(DistBackendError, c10::str("rondo: ", describe(), " has not ended within a timeout of ", timeout.count(), " ms"));
+    if (status == RONDO_DEADLINE_EXCEEDED && rondo_work_done(part) == 0) throw_unended(timeout);
+  }
+  if (parts_.empty() && timeout != kNoTimeout) {  // somebody else's
+    std::unique_lock lock(mutex_);
+    if (!cv_.wait_for(lock, timeout, [this] { return completed_; })) throw_unended(timeout);
   }
   return Work::wait(kNoTimeout);
 }

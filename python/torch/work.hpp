@@ -12,17 +12,15 @@
 #include <utility>
 #include <vector>
 
+#include "arguments.hpp"
 #include "group.hpp"
-#include "kinds.hpp"
 
 namespace rondo_torch {
 
 /// What is known of an operation before it runs.
 struct Operation {
-  const Kind* kind = nullptr;
+  CallId id;
   bool for_gloo = false;               ///< of a group that says it is Gloo's
-  int rank = 0;
-  std::uint64_t sequence = 0;          ///< in the group, from 1 on; 0: it isn't counted
   std::vector<at::Tensor> inputs;      ///< kept alive until it has ended
   std::vector<at::Tensor> outputs;     ///< likewise; Work::result() and the future's value
   std::vector<at::Tensor> room = {};   ///< likewise: contiguous copies
@@ -33,7 +31,7 @@ struct Operation {
   /// The same for one that gets a result, which goes from the copy (`filled`), or from room for one, into the tensor in the end.
   at::Tensor received(const at::Tensor& tensor, bool filled = false);
   void copy_out() const;
-  const char* title() const { return for_gloo ? kind->title_for_gloo : kind->title; }
+  const char* title() const { return for_gloo ? id.kind->title_for_gloo : id.kind->title; }
   /// "all_reduce #7 on rank 0 of [4, 3] Float": for errors.
   std::string describe() const;
 };
@@ -48,19 +46,25 @@ class RondoWork final : public c10d::Work {
   /// The library does it from here on, in one or more parts, which are owned. It is one of `in_flight` until all of them have ended.
   using Parts = c10::SmallVector<rondo_work*, 1>;
   void follow(Parts parts, std::shared_ptr<InFlight> in_flight);
+  /// Somebody else does it from here on. It is one of `in_flight` until they have called end(), once, from any thread.
+  void begin(std::shared_ptr<InFlight> in_flight);
+  /// It has been done, or has failed: everybody is told.
+  void end(std::exception_ptr failure);
 
   bool wait(std::chrono::milliseconds timeout) override;
   void abort() override;
   std::vector<at::Tensor> result() override { return operation_.outputs; }
   int sourceRank() const override;
   c10::intrusive_ptr<c10::ivalue::Future> getFuture() override;
-  std::uint64_t getSequencenumber() const override { return operation_.sequence; }
+  std::uint64_t getSequencenumber() const override { return operation_.id.sequence; }
+  const CallId& id() const { return operation_.id; }
   std::string describe() const { return operation_.describe(); }
 
  private:
   struct Part;
   static void ended(void* context);
   void conclude(std::exception_ptr exception);
+  [[noreturn]] void throw_unended(std::chrono::milliseconds timeout) const;
 
   Operation operation_;
   Parts parts_;                     ///< what the library has started
