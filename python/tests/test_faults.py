@@ -180,13 +180,13 @@ def aborted_while_running(rank, size):
     store = dist.distributed_c10d._get_default_store()
     if rank == 1:  # comes when the other has given up
         store.wait(["given up"])
-        expect(dist.DistBackendError, ["aborted"], lambda: dist.all_reduce(torch.ones(3)))
+        expect(dist.DistBackendError, ["aborted"], lambda: dist.all_reduce(torch.ones(1 << 20)))
         return
     backend = dist.group.WORLD._get_backend(torch.device("cpu"))
     sparse = dist.all_reduce(torch.eye(3).to_sparse(), async_op=True)
     aborter = threading.Timer(0.3, backend.abort)
     aborter.start()
-    expect(dist.DistBackendError, ["all_reduce #2 on rank 0", "aborted"], lambda: dist.all_reduce(torch.ones(3)))
+    expect(dist.DistBackendError, ["all_reduce #2 on rank 0", "aborted"], lambda: dist.all_reduce(torch.ones(1 << 20)))
     expect(dist.DistBackendError, ["sparse_all_reduce #1 on rank 0", "aborted|destroyed"], sparse.wait)
     aborter.join()
     store.set("given up", "")
