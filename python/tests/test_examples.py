@@ -67,12 +67,19 @@ def test_a_notebook_learns_on_rondo_what_it_learns_on_gloo(size, tmp_path):
 @pytest.mark.parametrize("size", [2, 4])
 def test_training_goes_on_from_its_checkpoint_after_a_rank_was_killed(size, tmp_path):
     said = {}
-    for folder, dies in (("whole", -1), ("killed", 2)):
+
+    def train(folder, *program, dies=-1, backend="rondo"):
         losses = tmp_path / f"{folder}.json"
-        said[folder] = torchrun(size, EXAMPLES / "restart.py", "--folder", tmp_path / folder, "--die-in", dies, "--epochs", 4, "--losses", losses, restarts=1)
-        said[folder + " losses"] = json.loads(losses.read_text())["losses"]
+        said[folder] = torchrun(size, *program, EXAMPLES / "restart.py", "--folder", tmp_path / folder, "--die-in", dies, "--epochs", 4, "--losses", losses,
+                                "--backend", backend, restarts=1)
+        return json.loads(losses.read_text())["losses"]
+
+    whole = train("whole", WITHOUT_GLOO)
     assert "killed at" not in said["whole"]
-    assert said["killed losses"] == said["whole losses"]
+    assert train("killed", WITHOUT_GLOO, dies=2) == whole
+    if size == 2:
+        assert whole == pytest.approx(train("on gloo", backend="gloo"), rel=EXACT)
+        assert whole != pytest.approx(train("alone", WITHOUT_REDUCTIONS), rel=EXACT)
     # who was left heard of it, by name, long before any time limit
     killed = float(re.search(r"killed at ([\d.]+)", said["killed"])[1])
     heard = re.findall(r"rank \d heard at ([\d.]+): .*?rank 1 \(process \d+", said["killed"])

@@ -11,9 +11,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-void check_peer(const CallId& id, int peer, int own, int size, const char* what) {
-  TORCH_CHECK_VALUE(peer >= 0 && peer < size && peer != own, "rondo: ", id, ": ", what, " rank ", peer, "; accepted: another one of ", size, " ranks, this is rank ",
-                    own);
+void check_peer(const CallId& id, int peer, int size, const char* what) {
+  TORCH_CHECK_VALUE(peer >= 0 && peer < size && peer != id.rank, "rondo: ", id, ": ", what, " rank ", peer, "; accepted: another one of ", size, " ranks");
 }
 
 std::uint64_t count_of(const at::Tensor& tensor) { return static_cast<std::uint64_t>(tensor.numel() * moved(tensor.scalar_type()).per_element); }
@@ -36,7 +35,7 @@ bool came(const Sign& sign, Clock::time_point deadline) {
 WorkPointer Backend::send(Tensors& tensors, int to, int tag) {
   const CallId id = next(kinds::send);
   const at::Tensor& tensor = single(id, tensors, "tensors");
-  check_peer(id, to, rank_, size_, "to");
+  check_peer(id, to, size_, "to");
   Operation operation = this->operation(id, {tensor}, {});
   const at::Tensor given = operation.given(tensor);
   const rondo_type type = moved(given.scalar_type()).type;
@@ -49,7 +48,7 @@ WorkPointer Backend::send(Tensors& tensors, int to, int tag) {
 WorkPointer Backend::recv(Tensors& tensors, int from, int tag) {
   const CallId id = next(kinds::recv);
   const at::Tensor& tensor = single(id, tensors, "tensors");
-  check_peer(id, from, rank_, size_, "from");
+  check_peer(id, from, size_, "from");
   Operation operation = this->operation(id, {}, {tensor});
   const at::Tensor room = operation.received(tensor);
   const rondo_type type = moved(room.scalar_type()).type;

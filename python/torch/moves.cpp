@@ -51,7 +51,8 @@ at::Tensor received_blocks(Operation& operation, const Tensors& list, const at::
 
 /// One list, as long as the group, of tensors like `like`.
 void check_blocks(const CallId& id, const std::vector<Tensors>& lists, const at::Tensor& like, std::size_t ranks, const char* what) {
-  TORCH_CHECK_VALUE(lists.size() == 1 && lists.front().size() == ranks, "rondo: ", id, ": the ", what, " are one list, with one tensor for each of ", ranks, " ranks");
+  TORCH_CHECK_VALUE(lists.size() == 1 && lists.front().size() == ranks, "rondo: ", id, ": the ", what, " are one list, with one tensor for each of ", ranks,
+                    " ranks");
   for (const at::Tensor& tensor : lists.front()) {
     check_dense(id, tensor, what);
     TORCH_CHECK_VALUE(tensor.numel() == like.numel() && tensor.scalar_type() == like.scalar_type(), "rondo: ", id, ": among the ", what, " is one of ",

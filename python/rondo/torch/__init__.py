@@ -5,7 +5,14 @@
 With this package installed torch knows the name; where its plugins are switched off (TORCH_DEVICE_BACKEND_AUTOLOAD=0), `import rondo.torch` tells it.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
 from rondo import _autoload
+
+if TYPE_CHECKING:
+    from torch.nn.parallel import DistributedDataParallel
 
 _autoload.register()
 
@@ -22,14 +29,14 @@ class DDPHook:
     error_feedback: what a rank's gradients lose by that is added to its next ones. Every rank registers the same, once, before the first backward.
     """
 
-    def __init__(self, wire=None, error_feedback=False):
+    def __init__(self, wire: Literal["bf16", "fp16"] | None = None, error_feedback: bool = False) -> None:
         if wire not in _WIRES:
             raise ValueError(f"wire is {wire!r}; accepted: None, 'bf16', 'fp16'")
         if error_feedback and wire is None:
             raise ValueError("error_feedback without a wire: nothing is lost; accepted: wire='bf16' or 'fp16' with it")
         self.wire, self.error_feedback = wire, error_feedback
 
-    def register(self, model):
+    def register(self, model: DistributedDataParallel) -> None:
         """ValueError where the model's process group doesn't run on Rondo; RuntimeError where the model has a hook."""
         from rondo.torch import _backend
 
