@@ -149,6 +149,26 @@ def test_ranks_with_different_numbers_of_batches():
     run(2, uneven)
 
 
+def embedding():
+    torch.manual_seed(0)
+    return torch.nn.Sequential(torch.nn.Embedding(20, 6, sparse=True), torch.nn.Flatten(), torch.nn.Linear(24, WIDTH))
+
+
+def words(rank, step):
+    return torch.randint(20, (8, 4), generator=torch.Generator().manual_seed(100 * rank + step))
+
+
+def embedded(rank, size):
+    """Gradients of an embedding are sparse: DDP starts their sum among those of dense buckets."""
+    ours = mean(learn(DistributedDataParallel(embedding()), lambda step: [words(rank, step)]), size)
+    assert ours == pytest.approx(learn(embedding(), lambda step: [words(other, step) for other in range(size)]), rel=1e-5)
+
+
+@pytest.mark.parametrize("size", [2, 4])
+def test_embeddings_with_sparse_gradients(size):
+    run(size, embedded)
+
+
 def compressed(rank, size):
     """Gradients as products of narrow matrices, several operations chained by their futures: all ranks stay the same, and learn."""
     model = DistributedDataParallel(network())
