@@ -139,27 +139,27 @@ class ImageMaker {
   }
 
   void order_links() {
-    const auto place = [](const LinkMessage& m) { return std::tuple(m.link, m.skew, m.step); };
-    const auto less = [&](const LinkMessage& a, const LinkMessage& b) { return place(a) < place(b); };
-    std::sort(image_.sends.begin(), image_.sends.end(), less);
-    std::sort(image_.receives.begin(), image_.receives.end(), less);
-    number(image_.sends);
-    number(image_.receives);
-    for (std::uint32_t m = static_cast<std::uint32_t>(image_.sends.size()); m-- > 0;) {
-      image_.links[image_.sends[m].link].first_send = m;
-      ++image_.links[image_.sends[m].link].send_count;
-    }
-    for (std::uint32_t m = static_cast<std::uint32_t>(image_.receives.size()); m-- > 0;) {
-      image_.links[image_.receives[m].link].first_receive = m;
-      ++image_.links[image_.receives[m].link].receive_count;
-    }
+    order(image_.sends, &Link::first_send, &Link::send_count);
+    order(image_.receives, &Link::first_receive, &Link::receive_count);
   }
 
-  void number(const std::vector<LinkMessage>& messages) {
-    std::uint32_t n = 0;
-    for (std::size_t m = 0; m < messages.size(); ++m) {
-      n = m == 0 || messages[m].link != messages[m - 1].link ? 0 : n + 1;
-      image_.operands[messages[m].operand].index = n;
+  /// By link, and on each link by skew, then by step. They come by step.
+  void order(std::vector<LinkMessage>& messages, std::uint32_t Link::*first, std::uint32_t Link::*count) {
+    for (const LinkMessage& message : messages) ++(image_.links[message.link].*count);
+    std::uint32_t begin = 0;
+    std::vector<std::uint32_t> next;  // by link: where its next message goes
+    for (Link& link : image_.links) {
+      next.push_back(link.*first = begin);
+      begin += link.*count;
+    }
+    std::vector<LinkMessage> ordered(messages.size());
+    for (const LinkMessage& message : messages) ordered[next[message.link]++] = message;
+    messages = std::move(ordered);
+    const auto earlier = [](const LinkMessage& a, const LinkMessage& b) { return a.skew < b.skew; };
+    for (const Link& link : image_.links) {
+      const auto from = messages.begin() + link.*first, to = from + link.*count;
+      if (!std::is_sorted(from, to, earlier)) std::stable_sort(from, to, earlier);
+      for (std::uint32_t n = 0; n < link.*count; ++n) image_.operands[from[n].operand].index = n;
     }
   }
 

@@ -78,19 +78,17 @@ class Prover {
 
 /// From `from` on, the first depth at which all that holds for the proved plan still holds: fewer slots may not block anybody
 /// and yet let a piece overwrite another. Each costs a proof, so depths beyond all use are taken as they are.
-std::uint32_t least_proved_depth(const Plan& plan, std::uint32_t from) {
+std::uint32_t least_proved_depth(Image& image, std::uint32_t from) {
   constexpr std::uint32_t deepest_searched = 8;
-  if (plan.header.depth > deepest_searched) return plan.header.depth;
-  for (std::uint32_t depth = std::max(1u, from); depth < plan.header.depth; ++depth) {
-    Plan shallow = plan;
-    shallow.header.depth = depth;
-    const auto image = make_image(shallow);
-    if (!image) continue;
-    Report report(*image);
-    Prover(*image, report).prove();
+  const std::uint32_t proved = image.header.depth;
+  if (proved > deepest_searched) return proved;
+  for (std::uint32_t depth = std::max(1u, from); depth < proved; ++depth) {
+    image.header.depth = depth;
+    Report report(image);
+    Prover(image, report).prove();
     if (report.empty()) return depth;
   }
-  return plan.header.depth;
+  return proved;
 }
 
 Proof refuse(const Error& error) {
@@ -103,7 +101,7 @@ Proof refuse(const Error& error) {
 
 Proof verify(const Plan& plan) {
   if (const auto form = check_form(plan); !form) return refuse(form.error());
-  const auto image = make_image(plan);
+  auto image = make_image(plan);
   if (!image) return refuse(image.error());
   Report report(*image);
   Prover(*image, report).prove();
@@ -117,7 +115,7 @@ Proof verify(const Plan& plan) {
     return violation.fault == Fault::unmatched_message || violation.fault == Fault::malformed;
   });
   if (!unmatched) proof.least_safe_depth = least_safe_depth(*image);
-  if (proof.proved()) proof.least_safe_depth = least_proved_depth(plan, proof.least_safe_depth);
+  if (proof.proved()) proof.least_safe_depth = least_proved_depth(*image, proof.least_safe_depth);
   return proof;
 }
 
