@@ -1,6 +1,7 @@
 // How the communicators of this process plan, for programs that plan without one.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "rondo/planner.hpp"
@@ -24,6 +25,23 @@ Result<PlanningOptions> planning_options();
 
 /// The plan that a communicator with these options would run. Pure, as make_plan; errors as make_plan.
 Result<Plan> plan_call(const Topology& topology, const CostModel& cost, const PlanningOptions& options, const Request& request);
+
+/// What a plan between ranks depends on besides the call: a machine, its figures, and how this process plans.
+struct PlanningScene {
+  Topology topology;        ///< with its ranks
+  CostModel cost;           ///< of this topology
+  PlanningOptions options;  ///< planning_options(), with links alone where the ranks are on several machines
+};
+
+/// `ranks` ranks spread over the processors of a machine that has none; none given: this machine, with the figures that were measured on it.
+/// Errors: those of discover_topology() and planning_options().
+Result<PlanningScene> planning_scene(std::optional<Topology> machine, std::uint32_t ranks);
+
+/// The plan of the algorithm of that name; of none: the one that a communicator would run there. Pure; errors as make_plan.
+Result<Plan> plan_call(const PlanningScene& scene, const Request& request, const std::string& algorithm);
+
+/// A call by the size of its larger buffer, in bytes, which are rounded down to whole elements for each block.
+Request request_of_bytes(Collective collective, std::uint32_t ranks, std::uint64_t bytes, DataType type);
 
 /// @}
 }  // namespace rondo

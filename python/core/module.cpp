@@ -11,6 +11,7 @@
 
 #include "communicator.hpp"
 #include "errors.hpp"
+#include "plans.hpp"
 #include "rondo/formats.hpp"
 #include "rondo/trace.hpp"
 
@@ -92,7 +93,7 @@ void bind_communicator(nb::module_& module) {
       .def("shrink", &Communicator::shrink)
       .def("grow", &Communicator::grow, nb::arg("size"), nb::arg("job"))
       .def("allocate", &bytes_of)
-      .def("use_plan", &Communicator::use_plan)
+      .def("use_plan", &Communicator::use_plan, nb::call_guard<nb::gil_scoped_release>())
       .def("group_begin", [](Communicator& self) { self.library().group_begin(); })
       .def("group_end", [](Communicator& self) { check(self.library().group_end()); }, nb::call_guard<nb::gil_scoped_release>())
       .def("set_timeout", [](Communicator& self, double seconds) { check(self.library().set_timeout(duration_of(seconds, "seconds"))); })
@@ -113,4 +114,5 @@ NB_MODULE(_core, module) {
       .def("wait", &Started::wait, nb::arg("timeout").none());
   bind_communicator(module);
   bind_creation(module);
+  bind_plans(module);
 }

@@ -21,8 +21,17 @@ if TYPE_CHECKING:
     from rondo._errors import PeerFailedError as PeerFailedError
     from rondo._errors import ResourceError as ResourceError
     from rondo._errors import UnsupportedError as UnsupportedError
+    from rondo._plans import Proof as Proof
+    from rondo._plans import Violation as Violation
+    from rondo._plans import plan as plan
+    from rondo._plans import read_plan as read_plan
+    from rondo._plans import run as run
+    from rondo._plans import verify as verify
 
-_HOMES = {"Communicator": "_communicator", "Work": "_communicator", "trace_file": "_communicator"}
+_HOMES = {
+    **dict.fromkeys(["Communicator", "Work", "trace_file"], "_communicator"),
+    **dict.fromkeys(["Proof", "Violation", "plan", "read_plan", "run", "verify"], "_plans"),
+}
 _ERRORS = ["AbortedError", "CorruptedError", "DeadlineError", "Error", "InvalidPlanError", "MismatchError", "PeerFailedError", "ResourceError", "UnsupportedError"]
 __all__ = [*_HOMES, *_ERRORS]
 

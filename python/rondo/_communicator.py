@@ -4,6 +4,7 @@ import contextlib
 import json
 import math
 import operator
+import os
 import threading
 import types
 from collections.abc import Iterable
@@ -245,9 +246,11 @@ class Communicator:
         """The plan that a call would run, as Rondo's JSON form has it. Give `array`, or `out` where the collective reads nothing here."""
         return json.loads(self._core.plan_for(collective, array, out, op, root))
 
-    def use_plan(self, path, unverified=False):
-        """From now on calls of the collective that the file's plan is for run this plan, on all ranks. It is proved first, unless `unverified`."""
-        self._core.use_plan(str(path), unverified)
+    def use_plan(self, plan, unverified=False):
+        """From now on calls of the collective that the plan is for run this plan, on all ranks. It is proved first, unless `unverified`.
+        plan: a plan as rondo.plan() returns it, or a file, as rondo.read_plan() takes it."""
+        text = json.dumps(plan) if isinstance(plan, dict) else _core.read_plan(os.fspath(plan))
+        self._core.use_plan(text, unverified)
 
     def set_timeout(self, seconds):
         """The deadline of later calls."""

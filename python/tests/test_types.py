@@ -18,6 +18,7 @@ reveal_type(ranks[0].all_reduce(ones, async_op=True).wait())
 reveal_type(ranks[0].gather(ones))
 reveal_type(ranks[0].split(None))
 reveal_type(ranks[0].recv(ones, async_op=True).wait())
+reveal_type(rondo.verify(rondo.plan("all_reduce", 2)).proved)
 rondo.torch.DDPHook(wire="bf16")
 try:
     ranks[0].barrier()
@@ -61,7 +62,7 @@ def test_a_checker_knows_what_calls_return(tmp_path, cache):
     assert status == 0, said
     revealed = [line.split('"')[1] for line in said.splitlines() if "Revealed type" in line]
     array = revealed[0]
-    assert "ndarray" in array and revealed == [array, array, f"{array} | None", "rondo._communicator.Communicator | None", "int"], said
+    assert "ndarray" in array and revealed == [array, array, f"{array} | None", "rondo._communicator.Communicator | None", "int", "bool"], said
 
 
 def test_a_checker_finds_what_makes_no_sense(tmp_path, cache):

@@ -8,7 +8,6 @@
 #include <string>
 
 #include "commands.hpp"
-#include "rondo/calibration.hpp"
 #include "rondo/planning.hpp"
 #include "tools/support/flags.hpp"
 
@@ -66,20 +65,14 @@ Result<Request> parse_request(const Options& options) {
   if (!type) return type.error();
   const auto op = parse_reduce_op(options.op);
   if (!op) return op.error();
-  const BlockCounts blocks = block_counts(*collective, options.ranks);
-  const std::uint64_t unit = size_of(*type) * std::max(blocks.input, blocks.output);
-  Request request{*collective, options.ranks, *bytes / unit, *type, *op, options.root, Alias::none};
+  Request request = request_of_bytes(*collective, options.ranks, *bytes, *type);
+  request.op = *op;
+  request.root = options.root;
   const bool blocked = input_is_block(*collective) || output_is_block(*collective);
   request.symmetric = options.symmetric;
   request.kernel_copies = options.kernel_copies;
   if (options.in_place) request.alias = blocked ? Alias::block : Alias::same;
   return request;
-}
-
-/// Ranks on one machine read one another's memory; others have links.
-bool on_one_host(const Topology& topology) {
-  return std::all_of(topology.ranks.begin(), topology.ranks.end(),
-                     [&](const RankPlace& place) { return place.host == topology.ranks[0].host; });
 }
 
 std::string print_time(double ns) {
@@ -148,24 +141,23 @@ Result<void> run(const Options& options) {
                  std::to_string(options.ranks));
   const auto request = parse_request(options);
   if (!request) return request.error();
-  auto planning = planning_options();
-  if (!planning) return planning.error();
-  auto machine = options.topology.empty() ? discover_topology() : load_topology(options.topology);
-  if (!machine) return machine.error();
-  const Topology topology = with_ranks(std::move(*machine), options.ranks);
-  CostModel cost = cost_model(topology, options.ranks, options.topology.empty() ? known_core_figures(topology) : core_figures(topology));
-  if (options.latency_ns) set_latency(cost, *options.latency_ns, "given by --latency");
-  planning->limits.mapped = on_one_host(topology);
-  const auto plan = options.algorithm.empty()
-                        ? plan_call(topology, cost, *planning, *request)
-                        : make_plan(topology, cost, planning->limits, *request, options.algorithm);
+  std::optional<Topology> machine;
+  if (!options.topology.empty()) {
+    auto loaded = load_topology(options.topology);
+    if (!loaded) return loaded.error();
+    machine = std::move(*loaded);
+  }
+  auto scene = planning_scene(std::move(machine), options.ranks);
+  if (!scene) return scene.error();
+  if (options.latency_ns) set_latency(scene->cost, *options.latency_ns, "given by --latency");
+  const auto plan = plan_call(*scene, *request, options.algorithm);
   if (!plan) return plan.error();
   if (options.format == "json") {
     std::printf("%s", write_plan(*plan).c_str());
     return {};
   }
   print_header(options, *plan);
-  if (options.explain) print_reasons(*plan, cost, options.latency_ns.has_value());
+  if (options.explain) print_reasons(*plan, scene->cost, options.latency_ns.has_value());
   print_program(*plan, options.rank);
   return {};
 }

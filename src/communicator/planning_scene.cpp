@@ -1,0 +1,48 @@
+// Planning without a communicator.
+#include <algorithm>
+
+#include "rondo/calibration.hpp"
+#include "rondo/planning.hpp"
+
+namespace rondo {
+namespace {
+
+/// Ranks on one machine read one another's memory; others have links.
+bool on_one_host(const Topology& topology) {
+  return std::all_of(topology.ranks.begin(), topology.ranks.end(), [&](const RankPlace& place) { return place.host == topology.ranks[0].host; });
+}
+
+}  // namespace
+
+Result<PlanningScene> planning_scene(std::optional<Topology> machine, std::uint32_t ranks) {
+  auto options = planning_options();
+  if (!options) return options.error();
+  const bool here = !machine;
+  if (here) {
+    auto found = discover_topology();
+    if (!found) return found.error();
+    machine = std::move(*found);
+  }
+  PlanningScene scene{with_ranks(std::move(*machine), ranks), {}, *options};
+  scene.cost = cost_model(scene.topology, ranks, here ? known_core_figures(scene.topology) : core_figures(scene.topology));
+  scene.options.limits.mapped = on_one_host(scene.topology);
+  return scene;
+}
+
+Result<Plan> plan_call(const PlanningScene& scene, const Request& request, const std::string& algorithm) {
+  if (algorithm.empty()) return plan_call(scene.topology, scene.cost, scene.options, request);
+  return make_plan(scene.topology, scene.cost, scene.options.limits, request, algorithm);
+}
+
+Request request_of_bytes(Collective collective, std::uint32_t ranks, std::uint64_t bytes, DataType type) {
+  const BlockCounts blocks = block_counts(collective, ranks);
+  const std::uint64_t unit = size_of(type) * std::max({blocks.input, blocks.output, 1u});
+  Request request;
+  request.collective = collective;
+  request.ranks = ranks;
+  request.count = bytes / unit;
+  request.type = type;
+  return request;
+}
+
+}  // namespace rondo
