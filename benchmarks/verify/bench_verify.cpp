@@ -39,7 +39,8 @@ bool measure(const Case& of) {
     best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   }
   const auto steps = static_cast<double>(proof.chunk_steps);
-  std::printf("%-18s %-14s %5u ranks, %-7s %10.0f chunk-steps %9.2f ms %7.2f M/s%s\n", of.algorithm.c_str(), std::string(to_string(of.collective)).c_str(), of.ranks,
+  const std::string collective(to_string(of.collective));
+  std::printf("%-18s %-14s %5u ranks, %-7s %10.0f chunk-steps %9.2f ms %7.2f M/s%s\n", of.algorithm.c_str(), collective.c_str(), of.ranks,
               of.mapped ? "mapped" : "links", steps, best * 1e3, steps / best / 1e6, proof.proved() ? "" : "  NOT PROVED");
   return proof.proved();
 }

@@ -58,8 +58,9 @@ void bind_plans(nb::module_& module) {
       .def_ro("chunk_steps", &Proof::chunk_steps)
       .def_prop_ro("strictness", [](const Proof& proof) { return rondo::to_string(proof.strictness); })
       .def_ro("departure", &Proof::departure);
-  module.def("plan", [](const std::string& collective, std::uint32_t ranks, std::uint64_t bytes, const std::string& type, const std::string& op, std::uint32_t root,
-                        const std::string& algorithm, const std::string& machine_json, const std::string& machine, bool in_place, bool symmetric) {
+  module.def("plan", [](const std::string& collective, std::uint32_t ranks, std::uint64_t bytes, const std::string& type, const std::string& op,
+                        std::uint32_t root, const std::string& algorithm, const std::string& machine_json, const std::string& machine, bool in_place,
+                        bool symmetric) {
     return plan({collective, type, op, bytes, root, in_place, symmetric}, ranks, algorithm, machine_json, machine);
   }, without_lock);
   module.def("read_plan", [](const std::string& path) { return rondo::write_plan(checked(rondo::load_plan(path))); }, without_lock);
