@@ -303,6 +303,25 @@ def test_two_groups_are_used_by_two_threads():
     run(2, two_threads)
 
 
+def waits_in_a_child(rank, size):
+    if rank == 1:
+        time.sleep(1.5)
+    works = [dist.all_reduce(tensor, async_op=True) for tensor in (torch.ones(1 << 20), torch.eye(3).to_sparse())]
+    if rank == 0:
+        child = os.fork()
+        if child == 0:
+            for work in works:
+                expect(dist.DistBackendError, ["on rank 0", "before this process was forked"], work.wait)
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+    for work in works:
+        work.wait()
+
+
+def test_what_was_started_before_a_fork_is_waited_for_by_the_parent_alone():
+    run(2, waits_in_a_child)
+
+
 class Squares(torch.utils.data.Dataset):
     def __len__(self):
         return 20

@@ -3,6 +3,7 @@
 #include <ATen/core/ivalue.h>
 #include <ATen/record_function.h>
 #include <c10/util/Exception.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -73,6 +74,7 @@ void RondoWork::follow(Parts parts, std::shared_ptr<InFlight> in_flight) {
 
 void RondoWork::begin(std::shared_ptr<InFlight> in_flight) {
   in_flight_ = std::move(in_flight);
+  process_ = getpid();
   in_flight_->add();
 }
 
@@ -145,6 +147,8 @@ void RondoWork::throw_unended(std::chrono::milliseconds timeout) const {
 
 bool RondoWork::wait(std::chrono::milliseconds timeout) {
   if (isCompleted()) return Work::wait(kNoTimeout);
+  if (getpid() != process_)  // nobody here goes on with it
+    C10_THROW_ERROR(DistBackendError, c10::str("rondo: ", describe(), " was begun before this process was forked; only the one that began it can wait for it"));
   const auto deadline = std::chrono::steady_clock::now() + timeout;
   // Helps the library along. Then somebody, here or on the progress thread, has been told or is being told.
   for (rondo_work* part : parts_) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rondo/rondo.h>
+#include <sys/types.h>
 
 #include <c10/util/SmallVector.h>
 
@@ -71,6 +72,7 @@ class RondoWork final : public c10d::Work {
   std::size_t left_ = 0;            ///< of them, how many have not ended; under future_mutex_
   std::exception_ptr failure_;      ///< of the first part that failed; under future_mutex_
   std::shared_ptr<InFlight> in_flight_;
+  pid_t process_ = 0;               ///< that has begun it
   std::mutex future_mutex_;
   c10::intrusive_ptr<c10::ivalue::Future> future_;  ///< made for whoever asks
   bool concluded_ = false;                          ///< it has ended, and a future made from here on is complete at once
