@@ -269,7 +269,10 @@ def in_flight(rank, size):
     dist.all_reduce(sparse, async_op=True)
     for tensor in tensors:
         dist.all_reduce(tensor, async_op=True)
+    backend = dist.group.WORLD._get_backend(torch.device("cpu"))
     dist.destroy_process_group()
+    for tensor in (torch.ones(3), torch.eye(3).to_sparse()):
+        expect(dist.DistBackendError, ["all_reduce #7 on rank|all_reduce #8 on rank", "destroyed"], lambda: backend.allreduce([tensor], dist.AllreduceOptions()))
     assert sparse.to_dense().equal(torch.eye(3) * size)
     assert all(tensor[0] == size and tensor[-1] == size for tensor in tensors)
     dist.init_process_group("rondo")

@@ -23,17 +23,18 @@ SparseSums& Backend::sparse_sums() {
   return *sparse_;
 }
 
+SparseSums* Backend::made_sparse_sums() {
+  const std::lock_guard lock(sparse_mutex_);
+  return sparse_.get();
+}
+
 void Backend::abort() {
   group_.abort();
-  const std::lock_guard lock(sparse_mutex_);
-  if (sparse_) sparse_->abort();
+  if (SparseSums* const made = made_sparse_sums()) made->abort();
 }
 
 void Backend::shutdown() {
-  {
-    const std::lock_guard lock(sparse_mutex_);
-    if (sparse_) sparse_->close();
-  }
+  if (SparseSums* const made = made_sparse_sums()) made->close();
   group_.close();
 }
 

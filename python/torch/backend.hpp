@@ -81,6 +81,8 @@ class Backend final : public c10d::Backend {
 
   /// Made when it is first asked for.
   SparseSums& sparse_sums();
+  /// Nothing: nobody has asked yet.
+  SparseSums* made_sparse_sums();
   std::uint32_t ranks() const { return static_cast<std::uint32_t>(size_); }
   /// What the next call of this group is, if its arguments make sense.
   CallId next(const Kind& kind) const;

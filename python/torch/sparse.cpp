@@ -147,9 +147,10 @@ SparseSums::~SparseSums() { close(); }
 
 c10::intrusive_ptr<RondoWork> SparseSums::start(Operation operation, std::chrono::milliseconds timeout) {
   auto work = c10::make_intrusive<RondoWork>(std::move(operation));
-  work->begin(shared_->group.in_flight());
   {
     const std::lock_guard lock(shared_->mutex);
+    TORCH_CHECK_WITH(DistBackendError, !shared_->closed, "rondo: ", work->id(), ": this process group was destroyed");
+    work->begin(shared_->group.in_flight());
     shared_->jobs.push_back({work, timeout});
   }
   shared_->changed.notify_one();
