@@ -10,7 +10,7 @@ namespace {
 
 class LimitFinder {
  public:
-  explicit LimitFinder(const Plan& plan) : header_(plan.header), inlined_(plan.header.protocol == Protocol::inlined) {
+  explicit LimitFinder(const Plan& plan) : plan_(plan), header_(plan.header), inlined_(plan.header.protocol == Protocol::inlined) {
     for (rank_ = 0; rank_ < header_.ranks; ++rank_) look_at(plan.program(rank_));
   }
 
@@ -24,6 +24,8 @@ class LimitFinder {
     for (lane_ = 0; lane_ < program.lanes.size(); ++lane_)
       for (const Step& step : program.lanes[lane_].steps) {
         if (step.kind == StepKind::wait && step.wait.rank == rank_ && step.wait.lane == lane_) forbidden("a wait for its own lane");
+        if (inlined_ && step.kind == StepKind::wait && step.wait.lag > 0 && !exists(step.wait))  // it is never waited for: there is one piece
+          forbidden("an earlier piece's signal that isn't there");
         if (inlined_ && step.kind == StepKind::wait && step.wait.rank == rank_) forbidden("an order among the lanes of an inlined rank");
         if (inlined_ && !step.after.empty()) forbidden("an order among the lanes of an inlined rank");
         if (inlined_ && step.skew != 0) forbidden("skew in an inlined plan");
@@ -31,6 +33,14 @@ class LimitFinder {
           forbidden("a step of all_to_all_v that moves no pair's block");
         if (step.kind == StepKind::copy || step.kind == StepKind::reduce) look_at(step);
       }
+  }
+
+  bool exists(const WaitFor& wait) const {
+    if (wait.rank >= header_.ranks) return false;
+    const Program program = plan_.program(wait.rank);
+    if (wait.lane >= program.lanes.size()) return false;
+    const std::vector<Step>& steps = program.lanes[wait.lane].steps;
+    return wait.signal < std::count_if(steps.begin(), steps.end(), [](const Step& step) { return step.kind == StepKind::signal; });
   }
 
   bool moves_one_block(const Step& step) const {
@@ -88,6 +98,7 @@ class LimitFinder {
 
   std::uint32_t owner(const Operand& operand) const { return operand.rank == self ? rank_ : operand.rank; }
 
+  const Plan& plan_;
   const PlanHeader& header_;
   const bool inlined_;
   std::uint32_t rank_ = 0;
