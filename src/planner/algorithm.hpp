@@ -44,6 +44,7 @@ struct Algorithm {
   /// Why its reductions aren't strict (0009-strict.md), or nothing where they are. Null: they always are.
   std::string_view (*departure)(const Request& request, const CostModel& cost) = nullptr;
   bool narrows = false;  ///< all ranks end with the same bits where its scratch holds a wire type: results that peers read are no steps of their own
+  bool by_name = false;  ///< taken where it is asked for alone: nobody has measured it against the others on a network
 };
 
 /// All algorithms, simple ones first: where predicted times hardly differ the earlier one is taken (make_plan.cpp).
@@ -62,6 +63,7 @@ extern const Algorithm dissemination_algorithm;
 extern const Algorithm pairwise_algorithm;
 extern const Algorithm direct_one_shot_algorithm;
 extern const Algorithm direct_two_shot_algorithm;
+extern const Algorithm bruck_algorithm;
 
 /// Strict reductions of types that accumulate in a wider one must not store what is combined in part.
 inline bool stores_rounded(const Request& request) { return request.type == DataType::f16 || request.type == DataType::bf16; }

@@ -76,7 +76,7 @@ Offer offer(const Algorithm& algorithm, const CostModel& cost, const PlanLimits&
   return offer;
 }
 
-constexpr std::size_t most_algorithms = 16;
+constexpr std::size_t most_algorithms = 24;
 
 /// Predictions aren't so good that less than this decides: the earlier algorithm of the table is taken then.
 constexpr double worth_it = 1.03;
@@ -88,17 +88,19 @@ struct Offers {
   const Offer* chosen = nullptr;
 };
 
+bool serves_unasked(const Offer& offer) { return offer.objection.empty() && !offer.algorithm->by_name; }
+
 Offers collect(const CostModel& cost, const PlanLimits& limits, const Request& request) {
   Offers offers;
   const Offer* cheapest = nullptr;
   for (const Algorithm* algorithm : algorithms()) {
     Offer& made = offers.all[offers.count++];
     made = offer(*algorithm, cost, limits, request);
-    if (!made.objection.empty()) continue;
+    if (!serves_unasked(made)) continue;
     if (cheapest == nullptr || made.cost.total_ns() < cheapest->cost.total_ns()) cheapest = &made;
   }
   for (std::size_t k = 0; k < offers.count && cheapest != nullptr && offers.chosen == nullptr; ++k)
-    if (offers.all[k].objection.empty() && offers.all[k].cost.total_ns() <= worth_it * cheapest->cost.total_ns()) offers.chosen = &offers.all[k];
+    if (serves_unasked(offers.all[k]) && offers.all[k].cost.total_ns() <= worth_it * cheapest->cost.total_ns()) offers.chosen = &offers.all[k];
   return offers;
 }
 
@@ -136,9 +138,9 @@ std::string note(const Offer& made, const Offer& chosen, bool asked_for, double 
   const double ratio = made.cost.total_ns() / chosen.cost.total_ns();
   text.reserve(64);
   if (ratio < 1) {
-    if (!asked_for) return "faster by less than predictions are good for; the other comes first";
+    if (!asked_for && !made.algorithm->by_name) return "faster by less than predictions are good for; the other comes first";
     append_factor(text, 1 / ratio);
-    return text + " faster, but not asked for";
+    return text + (asked_for ? " faster, but not asked for" : " faster, but taken by name alone");
   }
   if (made.cost.total_ns() == chosen.cost.total_ns()) return "equal; the other comes first";
   append_factor(text, ratio);
@@ -212,7 +214,7 @@ Result<Plan> make_plan(const Topology& topology, const CostModel& cost, const Pl
     reasons.append(k == 0 ? " " : "; ")
         .append(offers.all[k].algorithm->name)
         .append(": ")
-        .append(offers.all[k].objection);
+        .append(offers.all[k].objection.empty() ? "taken by name alone" : offers.all[k].objection);
   return cannot("no algorithm can serve this " + std::string(to_string(request.collective)) + ":" + reasons);
 }
 

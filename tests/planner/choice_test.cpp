@@ -153,6 +153,17 @@ TEST_CASE("an algorithm can be asked for by name") {
   CHECK(find(*plan, "inline")->note.find("faster, but not asked for") != std::string::npos);
 }
 
+TEST_CASE("an algorithm that is taken by name alone says so where it would be faster, and is not chosen") {
+  const Request request = request_of(Collective::all_gather, 7, 64);
+  const auto plan = plan_of(request, "", false);
+  REQUIRE(plan);
+  CHECK(plan->header.algorithm == "ring");
+  CHECK(find(*plan, "bruck")->note.find("x faster, but taken by name alone") != std::string::npos);
+  const auto named = plan_of(request, "bruck", false);
+  REQUIRE(named);
+  CHECK(find(*named, "bruck")->note == "chosen: asked for");
+}
+
 TEST_CASE("an unknown algorithm is refused with the names of the known ones") {
   const auto plan = plan_of(request_of(Collective::all_reduce, 4, 64), "rings");
   REQUIRE_FALSE(plan);

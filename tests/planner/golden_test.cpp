@@ -58,6 +58,7 @@ const Golden golden_plans[] = {
     {"hierarchical", Collective::all_gather, 8, true, {2, 4}},
     {"dissemination", Collective::barrier, 5, true},
     {"dissemination", Collective::barrier, 5, false},
+    {"bruck", Collective::all_gather, 5, true},
 };
 
 std::string path_of(const Golden& golden) {
