@@ -138,7 +138,7 @@ std::string note(const Offer& made, const Offer& chosen, bool asked_for, double 
   const double ratio = made.cost.total_ns() / chosen.cost.total_ns();
   text.reserve(64);
   if (ratio < 1) {
-    if (!asked_for && !made.algorithm->by_name) return "faster by less than predictions are good for; the other comes first";
+    if (!asked_for && worth_it * ratio >= 1) return "faster by less than predictions are good for; the other comes first";
     append_factor(text, 1 / ratio);
     return text + (asked_for ? " faster, but not asked for" : " faster, but taken by name alone");
   }

@@ -59,6 +59,8 @@ const Golden golden_plans[] = {
     {"dissemination", Collective::barrier, 5, true},
     {"dissemination", Collective::barrier, 5, false},
     {"bruck", Collective::all_gather, 5, true},
+    {"pat", Collective::all_gather, 5, true},
+    {"pat", Collective::reduce_scatter, 5, true},
 };
 
 std::string path_of(const Golden& golden) {
