@@ -2,51 +2,12 @@
 // 2004). The nearest ranks exchange first: that is when most is moved, and it combines contributions along the binary
 // tree of ranks.
 #include "planner/folded_group.hpp"
-#include "planner/steps.hpp"
+#include "planner/halving.hpp"
 
 namespace rondo::planner {
 namespace {
 
 constexpr std::uint32_t piece_bytes = 64u << 10;
-
-/// The chunks that a rank still works on.
-struct Span {
-  std::uint32_t first;
-  std::uint32_t count;
-};
-
-/// In round k a rank keeps the half of its chunks that bit k of its number says, and gives the other away.
-Span halve(const FoldedGroup& group, Span span, LaneBuilder& lane) {
-  bool reduced = group.folded;
-  for (std::uint32_t round = 0; round < group.rounds(); ++round) {
-    const std::uint32_t half = span.count / 2;
-    const bool upper = group.is_upper(round);
-    const bool last = round + 1 == group.rounds();
-    const std::uint32_t kept = span.first + (upper ? half : 0);
-    const std::uint32_t given = span.first + (upper ? 0 : half);
-    const auto current = [&](std::uint32_t chunk) { return reduced ? output(chunk, half) : input(chunk, half); };
-    const Operand partner = link(group.partner(round), 0, half);
-    lane.copy(current(given), {partner});
-    std::vector<Operand> sources{current(kept), partner};
-    if (upper) std::swap(sources[0], sources[1]);
-    std::vector<Operand> destinations{output(kept, half)};
-    if (last) destinations.push_back(partner);  // whom the all-gather begins with
-    lane.reduce(std::move(sources), std::move(destinations), last);
-    reduced = true;
-    span = {kept, half};
-  }
-  return span;
-}
-
-void gather(const FoldedGroup& group, Span span, LaneBuilder& lane) {
-  for (std::uint32_t round = group.rounds(); round-- > 0;) {
-    const Operand partner = link(group.partner(round), 0, span.count);
-    if (round + 1 != group.rounds()) lane.copy(output(span.first, span.count), {partner});
-    const std::uint32_t theirs = group.is_upper(round) ? span.first - span.count : span.first + span.count;
-    lane.copy(partner, {output(theirs, span.count)});
-    span = {std::min(span.first, theirs), 2 * span.count};
-  }
-}
 
 Program program(const PlanHeader& header, std::uint32_t rank) {
   const FoldedGroup group(header.ranks, rank);
@@ -58,7 +19,7 @@ Program program(const PlanHeader& header, std::uint32_t rank) {
     return lane.take_program();
   }
   if (group.folded) lane.reduce({input(0, all), link(rank + 1, 0, all)}, {output(0, all)}, false);
-  gather(group, halve(group, {0, all}, lane), lane);
+  regather(group, halve(group, {0, all}, lane), lane);
   if (group.folded) lane.copy(output(0, all), {link(rank + 1, 0, all)});
   return lane.take_program();
 }

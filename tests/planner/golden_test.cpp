@@ -61,6 +61,7 @@ const Golden golden_plans[] = {
     {"bruck", Collective::all_gather, 5, true},
     {"pat", Collective::all_gather, 5, true},
     {"pat", Collective::reduce_scatter, 5, true},
+    {"swing", Collective::all_reduce, 8, true},
 };
 
 std::string path_of(const Golden& golden) {

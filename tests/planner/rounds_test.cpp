@@ -26,11 +26,14 @@ struct Served {
 };
 
 bool any(std::uint32_t) { return true; }
+bool powers_of_two(std::uint32_t ranks) { return (ranks & (ranks - 1)) == 0; }
+std::uint32_t both_ways(std::uint32_t ranks) { return 2 * log2_ceil(ranks); }
 
 const Served forms[] = {
     {"bruck", Collective::all_gather, any, log2_ceil},
     {"pat", Collective::all_gather, any, log2_ceil},
     {"pat", Collective::reduce_scatter, any, log2_ceil},
+    {"swing", Collective::all_reduce, powers_of_two, both_ways},
 };
 
 /// The longest chain of messages, each sent after the one before it has arrived.
