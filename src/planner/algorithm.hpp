@@ -66,6 +66,7 @@ extern const Algorithm direct_two_shot_algorithm;
 extern const Algorithm bruck_algorithm;
 extern const Algorithm pat_algorithm;
 extern const Algorithm swing_algorithm;
+extern const Algorithm bine_algorithm;
 
 /// Strict reductions of types that accumulate in a wider one must not store what is combined in part.
 inline bool stores_rounded(const Request& request) { return request.type == DataType::f16 || request.type == DataType::bf16; }

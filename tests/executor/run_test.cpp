@@ -203,6 +203,18 @@ TEST_CASE("blocks with less than a cache line for each chunk are summed right by
   }
 }
 
+TEST_CASE("algorithms of few rounds sum right in slots, checked or not, in place or not") {
+  for (const auto& [algorithm, ranks] : {std::pair{"swing", 2u}, {"swing", 4u}, {"swing", 8u}, {"bine", 2u}, {"bine", 6u}, {"bine", 8u}}) {
+    Ranks group(ranks);
+    for (const bool in_place : {false, true})
+      for (const bool checked : {false, true})
+        for (const std::uint64_t count : {1u, 5u, 17u, 33u, 5000u, 70'003u}) {
+          INFO(algorithm << ", " << ranks << " ranks, " << count << " elements, in place " << in_place << ", checked " << checked);
+          CHECK(group.all_reduce(algorithm, count, in_place, Variant{.checked = checked}, count) == "");
+        }
+  }
+}
+
 TEST_CASE("slots begin at cache lines however short the chunks are") {
   for (const std::uint64_t count : {1u, 2u, 3u, 7u, 33u, 5000u})
     for (const char* algorithm : {"one_shot", "two_shot", "ring", "halving_doubling"}) {

@@ -183,6 +183,8 @@ TEST_CASE("an algorithm that can't serve says why") {
         "recursive_doubling can't serve this all_gather: it gathers over powers of two alone");
   CHECK(refused(request_of(Collective::all_reduce, 6, 64), "swing") ==
         "swing can't serve this all_reduce: its distances lead to every rank once over powers of two alone");
+  CHECK(refused(request_of(Collective::all_gather, 7, 64), "bine") ==
+        "bine can't serve this all_gather: even ranks meet odd ones, so there must be as many of either");
   CHECK(refused(request_of(Collective::barrier, 6, 0), "tree") ==
         "tree can't serve this barrier: it has no form for this collective");
   Request premultiplied = request_of(Collective::all_reduce, 65, 64);

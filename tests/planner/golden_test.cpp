@@ -62,6 +62,9 @@ const Golden golden_plans[] = {
     {"pat", Collective::all_gather, 5, true},
     {"pat", Collective::reduce_scatter, 5, true},
     {"swing", Collective::all_reduce, 8, true},
+    {"bine", Collective::all_reduce, 6, true},
+    {"bine", Collective::all_gather, 6, true},
+    {"bine", Collective::broadcast, 6, true},
 };
 
 std::string path_of(const Golden& golden) {

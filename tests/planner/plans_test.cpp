@@ -151,7 +151,7 @@ TEST_CASE("a ring follows the order of ranks in its header") {
 
 TEST_CASE("scratch of lowered plans is what the planner reckoned with") {
   // Else pieces would be shorter than the prediction says.
-  for (const std::uint32_t ranks : {2u, 3u, 4u, 5u, 8u, 9u, 16u})
+  for (const std::uint32_t ranks : {2u, 3u, 4u, 5u, 6u, 8u, 9u, 10u, 16u, 20u})
     for_all_plans(ranks, [&](const Plan& plan, const std::string& name) {
       if (!plan.header.neutral || plan.header.algorithm == "dissemination") return;
       INFO(name);

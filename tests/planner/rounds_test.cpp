@@ -26,6 +26,7 @@ struct Served {
 };
 
 bool any(std::uint32_t) { return true; }
+bool even(std::uint32_t ranks) { return ranks % 2 == 0; }
 bool powers_of_two(std::uint32_t ranks) { return (ranks & (ranks - 1)) == 0; }
 std::uint32_t both_ways(std::uint32_t ranks) { return 2 * log2_ceil(ranks); }
 
@@ -34,6 +35,11 @@ const Served forms[] = {
     {"pat", Collective::all_gather, any, log2_ceil},
     {"pat", Collective::reduce_scatter, any, log2_ceil},
     {"swing", Collective::all_reduce, powers_of_two, both_ways},
+    {"bine", Collective::all_reduce, even, both_ways},
+    {"bine", Collective::all_gather, even, log2_ceil},
+    {"bine", Collective::reduce_scatter, even, log2_ceil},
+    {"bine", Collective::broadcast, even, log2_ceil},
+    {"bine", Collective::reduce, even, log2_ceil},
 };
 
 /// The longest chain of messages, each sent after the one before it has arrived.

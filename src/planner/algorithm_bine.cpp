@@ -1,0 +1,143 @@
+// Bine trees, binomial negabinary trees (De Sensi et al.: "Bine Trees: Enhancing Collective Operations by Optimizing Communication Locality", SC 2025,
+// arXiv 2508.17311): trees of ⌈log2 p⌉ hops to both sides in turn, the longest first, which cross a network less than those whose hops go one way.
+// They serve any even number of ranks.
+//
+// In round t every rank meets the partner of swing's round ⌈log2 p⌉ − 1 − t, and gets what it lacks of what that one has. Even ranks number blocks by
+// how far ahead their owner is, odd ones by how far behind: so all get the same numbers at the same time, h − b for each b that the partner has and a
+// hop of h. Where p is no power of two a number may be reached in several rounds, and the first is taken.
+#include "planner/negabinary.hpp"
+#include "planner/paths.hpp"
+#include "planner/rooted_tree.hpp"
+
+namespace rondo::planner {
+namespace {
+
+constexpr std::uint32_t piece_bytes = 64u << 10;
+
+class BinePaths {
+ public:
+  BinePaths(std::uint32_t ranks, std::uint32_t rank) : ranks_(ranks), rank_(rank), round_of_(ranks, never) {
+    numbers_.reserve(ranks);
+    numbers_.push_back(0);
+    for (std::uint32_t round = 0; round < rounds(); ++round) {
+      const std::uint32_t hop = swing_hop(ranks, rounds() - 1 - round);
+      for (std::size_t k = 0, known = numbers_.size(); k < known; ++k) {
+        const std::uint32_t number = (hop + ranks - numbers_[k]) % ranks;
+        if (number == 0 || round_of_[number] != never) continue;
+        round_of_[number] = round;
+        numbers_.push_back(number);
+      }
+    }
+  }
+
+  std::vector<std::uint32_t> arrivals() const {
+    std::vector<std::uint32_t> blocks;
+    for (std::size_t k = 1; k < numbers_.size(); ++k)
+      blocks.push_back((rank_ + (rank_ % 2 == 0 ? numbers_[k] : ranks_ - numbers_[k])) % ranks_);
+    return blocks;
+  }
+
+  std::uint32_t from(std::uint32_t block) const { return partner(round_of_[number(rank_, block)]); }
+
+  std::vector<std::uint32_t> to(std::uint32_t block) const {
+    std::vector<std::uint32_t> ranks;
+    for (std::uint32_t round = block == rank_ ? 0 : round_of_[number(rank_, block)] + 1; round < rounds(); ++round)
+      if (round_of_[number(partner(round), block)] == round) ranks.push_back(partner(round));
+    return ranks;
+  }
+
+ private:
+  static constexpr std::uint32_t never = 0xffffffff;
+
+  std::uint32_t rounds() const { return log2_ceil(ranks_); }
+  std::uint32_t partner(std::uint32_t round) const { return swing_partner(ranks_, rank_, rounds() - 1 - round); }
+  std::uint32_t number(std::uint32_t rank, std::uint32_t block) const {
+    return (rank % 2 == 0 ? block + ranks_ - rank : rank + ranks_ - block) % ranks_;
+  }
+
+  std::uint32_t ranks_;
+  std::uint32_t rank_;
+  std::vector<std::uint32_t> round_of_;  // a block's number → the round in which it arrives
+  std::vector<std::uint32_t> numbers_;   // in the order in which they arrive, the own one first
+};
+
+/// The way of the root's block.
+RootedPlace place_of(const PlanHeader& header, std::uint32_t rank) {
+  const BinePaths paths(header.ranks, rank);
+  const bool is_root = rank == header.root;
+  return {is_root, is_root ? rank : paths.from(header.root), paths.to(header.root)};
+}
+
+Program program(const PlanHeader& header, std::uint32_t rank) {
+  LaneBuilder lane;
+  switch (header.collective) {
+    case Collective::broadcast:
+      broadcast_along(place_of(header, rank), lane);
+      return lane.take_program();
+    case Collective::reduce:
+      reduce_along(place_of(header, rank), lane);
+      return lane.take_program();
+    default:
+      break;
+  }
+  const BinePaths paths(header.ranks, rank);
+  const bool gathers = header.collective != Collective::reduce_scatter;
+  if (header.collective == Collective::all_gather) {
+    lane.copy(input(0), with(output(rank), takers(paths, rank)));
+  } else {
+    scatter_back(paths, lane);
+    combine(paths, rank, gathers ? with(output(rank), takers(paths, rank)) : std::vector{output(0)}, true, lane);
+  }
+  if (gathers) gather_along(paths, lane);
+  return lane.take_program();
+}
+
+std::string_view objection(const Request& request, const CostModel&, const PlanLimits&) {
+  switch (request.collective) {
+    case Collective::all_reduce:
+    case Collective::all_gather:
+    case Collective::reduce_scatter:
+    case Collective::broadcast:
+    case Collective::reduce:
+      return request.ranks % 2 == 0 ? std::string_view() : "even ranks meet odd ones, so there must be as many of either";
+    default:
+      return other_collective;
+  }
+}
+
+/// The root serves a rank in each round, but in the last one where that has got the block by then: so it is for the smallest third of the numbers of ranks
+/// that take as many rounds.
+TreeSize tree_size(const Request& request) {
+  const std::uint32_t rounds = log2_ceil(request.ranks);
+  const bool served_before = 3 * std::uint64_t{request.ranks} <= std::uint64_t{2} << rounds;
+  return {static_cast<double>(rounds), served_before ? rounds - 1 : rounds};
+}
+
+Shape shape(const Request& request, const CostModel& cost, const PlanLimits&) {
+  if (is_rooted(request.collective)) return shape_of_tree(request, cost, tree_size(request));
+  const bool all = request.collective == Collective::all_reduce;
+  return {Protocol::staged, true, all ? request.ranks : 1, 0, (all ? 2 : 1) * (request.ranks - 1), 2, piece_bytes};
+}
+
+Cost predict(const Request& request, const CostModel& cost, const PlanLimits& limits, const Shape& shape) {
+  const Terms terms(request, cost, limits, shape);
+  if (is_rooted(request.collective)) return cost_of_tree(terms, request.collective == Collective::reduce, tree_size(request));
+  return along_paths(terms, request.collective, log2_ceil(request.ranks));
+}
+
+std::string_view departure(const Request&, const CostModel&) {
+  return "its hops to both sides group ranks otherwise than the one tree does";
+}
+
+}  // namespace
+
+const Algorithm bine_algorithm{.name = "bine",
+                               .needs_mapped = false,
+                               .objection = objection,
+                               .shape = shape,
+                               .predict = predict,
+                               .program = program,
+                               .departure = departure,
+                               .by_name = true};
+
+}  // namespace rondo::planner
