@@ -67,6 +67,7 @@ extern const Algorithm bruck_algorithm;
 extern const Algorithm pat_algorithm;
 extern const Algorithm swing_algorithm;
 extern const Algorithm bine_algorithm;
+extern const Algorithm knomial_algorithm;
 
 /// Strict reductions of types that accumulate in a wider one must not store what is combined in part.
 inline bool stores_rounded(const Request& request) { return request.type == DataType::f16 || request.type == DataType::bf16; }

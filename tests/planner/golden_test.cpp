@@ -65,6 +65,8 @@ const Golden golden_plans[] = {
     {"bine", Collective::all_reduce, 6, true},
     {"bine", Collective::all_gather, 6, true},
     {"bine", Collective::broadcast, 6, true},
+    {"knomial", Collective::broadcast, 6, true},
+    {"knomial", Collective::reduce, 6, true},
 };
 
 std::string path_of(const Golden& golden) {

@@ -28,6 +28,7 @@ struct Served {
 bool any(std::uint32_t) { return true; }
 bool even(std::uint32_t ranks) { return ranks % 2 == 0; }
 bool powers_of_two(std::uint32_t ranks) { return (ranks & (ranks - 1)) == 0; }
+std::uint32_t log4_ceil(std::uint32_t ranks) { return (log2_ceil(ranks) + 1) / 2; }
 std::uint32_t both_ways(std::uint32_t ranks) { return 2 * log2_ceil(ranks); }
 
 const Served forms[] = {
@@ -40,6 +41,8 @@ const Served forms[] = {
     {"bine", Collective::reduce_scatter, even, log2_ceil},
     {"bine", Collective::broadcast, even, log2_ceil},
     {"bine", Collective::reduce, even, log2_ceil},
+    {"knomial", Collective::broadcast, any, log4_ceil},
+    {"knomial", Collective::reduce, any, log4_ceil},
 };
 
 /// The longest chain of messages, each sent after the one before it has arrived.
