@@ -106,15 +106,14 @@ def _call(rank: Communicator, plan: Plan, arrays: Sequence[Any], op: str) -> Any
     collective, root, size, own = plan["collective"], plan.get("root", 0), rank.size, arrays[rank.rank]
     if collective == "barrier":
         return rank.barrier()
-    given = arrays[root] if collective in ("broadcast", "scatter") else own
+    from_root = collective in ("broadcast", "scatter")
+    given = arrays[root] if from_root else own
     is_root, shape = rank.rank == root, shape_of(given)
     whole = _room(rank, plan, given, (size, *shape) if collective in ("all_gather", "gather") else shape)
     if collective in ("all_gather", "gather"):
         return _gather(rank, plan, own, whole, root)
-    whole[...] = given
+    whole[...] = 0 if from_root and not is_root else given
     if collective == "broadcast":
-        if not is_root:
-            whole[...] = 0
         return rank.broadcast(whole, root)
     if collective in ("reduce_scatter", "scatter"):
         part = blocks_of(given, size)
