@@ -1,6 +1,8 @@
 """Plans as plain objects: made, changed, proved and run, as one does in a notebook."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy
@@ -8,7 +10,9 @@ import pytest
 import rondo
 
 COLLECTIVES = ["all_reduce", "reduce", "broadcast", "reduce_scatter", "all_gather", "gather", "scatter", "all_to_all", "scan"]
-FILES = Path(__file__).resolve().parents[2] / "tests" / "formats" / "data"
+ROOT = Path(__file__).resolve().parents[2]
+FILES = ROOT / "tests" / "formats" / "data"
+EXAMPLE = ROOT / "python" / "examples" / "write_an_algorithm.py"
 
 
 def given(ranks, count):
@@ -93,6 +97,17 @@ def test_plans_of_others_are_read_and_run():
     results = rondo.run(plan, given(3, 36))
     for result, right in zip(results, expected(plan["collective"], given(3, 36), 0)):
         numpy.testing.assert_array_equal(result, right)
+
+
+def test_an_algorithm_of_one_s_own_is_proved_run_and_saved(tmp_path):
+    file = tmp_path / "plan.json"
+    for ranks in (2, 5):
+        said = subprocess.run([sys.executable, str(EXAMPLE), "--ranks", str(ranks), "--save", str(file)], capture_output=True, text=True, timeout=60)
+        assert said.returncode == 0 and f"run by {ranks} threads: right" in said.stdout, said
+    plan = rondo.read_plan(file)
+    assert plan["ranks"] == 5 and rondo.verify(plan).proved
+    plan["programs"][0]["lanes"][0][0]["reduce"].pop()
+    assert rondo.verify(plan).violations[0].message == "sends on the link from rank 4 to rank 0, channel 0, where nobody receives message 0"
 
 
 def refused(error, words, call):
