@@ -1,5 +1,6 @@
 """What a type checker knows of the package is what the package does."""
 
+import os
 import subprocess
 import sys
 
@@ -38,27 +39,28 @@ rondo.torch.DDPHook(wire="f8")
 """
 
 
-def mypy(*arguments, module="mypy"):
-    done = subprocess.run([sys.executable, "-m", module, *map(str, arguments)], capture_output=True, text=True, timeout=240)
-    return done.returncode, done.stdout + done.stderr
-
-
-def test_types_are_those_of_the_functions():
-    status, said = mypy("rondo._communicator", module="mypy.stubtest")
-    assert status == 0, said
-    assert rondo.Work[int]  # in annotations
-
-
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory):
     """What mypy has found out about torch, which takes it half a minute."""
     return tmp_path_factory.mktemp("cache")
 
 
+def mypy(cache, *arguments, module="mypy"):
+    environment = dict(os.environ, MYPY_CACHE_DIR=str(cache))
+    done = subprocess.run([sys.executable, "-m", module, *map(str, arguments)], capture_output=True, text=True, timeout=240, env=environment)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_types_are_those_of_the_functions(cache):
+    status, said = mypy(cache, "rondo._communicator", module="mypy.stubtest")
+    assert status == 0, said
+    assert rondo.Work[int]  # in annotations
+
+
 def test_a_checker_knows_what_calls_return(tmp_path, cache):
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
-    status, said = mypy("--strict", "--cache-dir", cache, program)
+    status, said = mypy(cache, "--strict", program)
     assert status == 0, said
     revealed = [line.split('"')[1] for line in said.splitlines() if "Revealed type" in line]
     array = revealed[0]
@@ -68,6 +70,6 @@ def test_a_checker_knows_what_calls_return(tmp_path, cache):
 def test_a_checker_finds_what_makes_no_sense(tmp_path, cache):
     program = tmp_path / "program.py"
     program.write_text(WRONG)
-    status, said = mypy("--strict", "--cache-dir", cache, program)
+    status, said = mypy(cache, "--strict", program)
     lines = sorted({int(line.split(":")[1]) for line in said.splitlines() if ": error:" in line})
     assert status == 1 and lines == [6, 7, 8, 9, 10], said
