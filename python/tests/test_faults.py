@@ -162,6 +162,7 @@ def aborted_while_joining(rank, size):
     store = dist.distributed_c10d._get_default_store()
     if rank == 1:  # comes to the new group when the other has given it up
         store.wait(["given up"])
+        store.set("heard", "")
         return
     group = dist.new_group(list(range(size)), use_local_synchronization=True)
     backend = group._get_backend(torch.device("cpu"))
@@ -170,6 +171,7 @@ def aborted_while_joining(rank, size):
     expect(dist.DistBackendError, ["aborted before its ranks had found one another"], lambda: dist.all_reduce(torch.ones(3), group=group))
     aborter.join()
     store.set("given up", "")
+    store.wait(["heard"])  # the store is this rank's
 
 
 def test_an_abort_ends_the_wait_for_a_group_s_ranks():
@@ -180,6 +182,7 @@ def aborted_while_running(rank, size):
     store = dist.distributed_c10d._get_default_store()
     if rank == 1:  # comes when the other has given up
         store.wait(["given up"])
+        store.set("heard", "")
         expect(dist.DistBackendError, ["aborted"], lambda: dist.all_reduce(torch.ones(1 << 20)))
         return
     backend = dist.group.WORLD._get_backend(torch.device("cpu"))
@@ -190,6 +193,7 @@ def aborted_while_running(rank, size):
     expect(dist.DistBackendError, ["sparse_all_reduce #1 on rank 0", "aborted|destroyed"], sparse.wait)
     aborter.join()
     store.set("given up", "")
+    store.wait(["heard"])  # the store is this rank's
 
 
 def test_an_abort_ends_what_is_running_on_all_ranks():
@@ -197,13 +201,11 @@ def test_an_abort_ends_what_is_running_on_all_ranks():
 
 
 def with_another_timeout(rank, size):
-    store = dist.distributed_c10d._get_default_store()
     if rank == 1:
-        store.wait(["timed out"])
+        time.sleep(3)
         os._exit(0)
     dist.group.WORLD._get_backend(torch.device("cpu")).set_timeout(dist.distributed_c10d.timedelta(milliseconds=400))
     expect(dist.DistBackendError, ["deadline", "400 ms", "rank 1"], lambda: dist.all_reduce(torch.ones(3)))
-    store.set("timed out", "")
     os._exit(0)
 
 
