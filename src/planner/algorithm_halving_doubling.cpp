@@ -37,15 +37,7 @@ Shape shape(const Request& request, const CostModel&, const PlanLimits&) {
 Cost predict(const Request& request, const CostModel& cost, const PlanLimits& limits, const Shape& shape) {
   const Terms terms(request, cost, limits, shape);
   const std::uint32_t members = power_of_two_below(request.ranks);
-  const bool folds = members != request.ranks;
-  const double rounds = 2.0 * log2_floor(members) + (folds ? 2 : 0);
-  const double half = (members - 1) * terms.chunk;
-  double moving =
-      terms.publish(2 * half - terms.chunk) + terms.share(terms.chunk) + terms.pull_and_add(half) + terms.pull(half);
-  if (folds) moving += terms.publish(2 * terms.block) + terms.pull_and_add(terms.block) + terms.pull(terms.block);
-  const double steps = 6 * rounds * terms.pieces + 2.0 * members * terms.pieces;  // a step runs once for each chunk
-  return {terms.message_ns() * rounds * terms.pieces, terms.work_ns(moving, steps), rounds,
-          4 * half + (folds ? 4 * terms.block : 0)};
+  return cost_of_halving(terms, members, members != request.ranks);
 }
 
 std::string_view departure(const Request&, const CostModel&) {

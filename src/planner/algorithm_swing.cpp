@@ -7,7 +7,6 @@
 // plays no part in an all-reduce: what a round moves lies side by side.
 #include "planner/halving.hpp"
 #include "planner/negabinary.hpp"
-#include "planner/terms.hpp"
 
 namespace rondo::planner {
 namespace {
@@ -50,12 +49,7 @@ Shape shape(const Request& request, const CostModel&, const PlanLimits&) {
 }
 
 Cost predict(const Request& request, const CostModel& cost, const PlanLimits& limits, const Shape& shape) {
-  const Terms terms(request, cost, limits, shape);
-  const double rounds = 2.0 * log2_floor(request.ranks);
-  const double half = (terms.ranks - 1) * terms.chunk;
-  const double moving = terms.publish(2 * half - terms.chunk) + terms.share(terms.chunk) + terms.pull_and_add(half) + terms.pull(half);
-  const double steps = (6 * rounds + 2 * terms.ranks) * terms.pieces;  // a step runs once for each chunk
-  return {terms.message_ns() * rounds * terms.pieces, terms.work_ns(moving, steps), rounds, 4 * half};
+  return cost_of_halving(Terms(request, cost, limits, shape), request.ranks, false);
 }
 
 std::string_view departure(const Request&, const CostModel&) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "planner/steps.hpp"
+#include "planner/terms.hpp"
 
 namespace rondo::planner {
 
@@ -52,6 +53,16 @@ void regather(const Group& group, Span span, LaneBuilder& lane) {
     lane.copy(partner, {output(theirs, span.count)});
     span = {std::min(span.first, theirs), 2 * span.count};
   }
+}
+
+/// Both halves of an all-reduce. `folds`: others hand their contributions to members first, and get the result from them.
+inline Cost cost_of_halving(const Terms& terms, std::uint32_t members, bool folds) {
+  const double rounds = 2.0 * log2_floor(members) + (folds ? 2 : 0);
+  const double half = (members - 1) * terms.chunk;
+  double moving = terms.publish(2 * half - terms.chunk) + terms.share(terms.chunk) + terms.pull_and_add(half) + terms.pull(half);
+  if (folds) moving += terms.publish(2 * terms.block) + terms.pull_and_add(terms.block) + terms.pull(terms.block);
+  const double steps = 6 * rounds * terms.pieces + 2.0 * members * terms.pieces;  // a step runs once for each chunk
+  return {terms.message_ns() * rounds * terms.pieces, terms.work_ns(moving, steps), rounds, 4 * half + (folds ? 4 * terms.block : 0)};
 }
 
 }  // namespace rondo::planner
