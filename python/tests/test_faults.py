@@ -1,5 +1,6 @@
 """What goes wrong becomes an exception that says what, on every rank; nothing hangs, and nothing crashes."""
 
+import contextlib
 import os
 import re
 import signal
@@ -158,20 +159,31 @@ def test_a_new_group_does_not_wait_for_a_rank_that_has_died():
         run(3, dead_before_the_group)
 
 
-def aborted_while_joining(rank, size):
+@contextlib.contextmanager
+def aborting(group):
+    """The group is aborted while the body runs. Then the other rank is told, which waits in wait_for_abort()."""
     store = dist.distributed_c10d._get_default_store()
-    if rank == 1:  # comes to the new group when the other has given it up
-        store.wait(["given up"])
-        store.set("heard", "")
-        return
-    group = dist.new_group(list(range(size)), use_local_synchronization=True)
-    backend = group._get_backend(torch.device("cpu"))
-    aborter = threading.Timer(0.3, backend.abort)
+    aborter = threading.Timer(0.3, group._get_backend(torch.device("cpu")).abort)
     aborter.start()
-    expect(dist.DistBackendError, ["aborted before its ranks had found one another"], lambda: dist.all_reduce(torch.ones(3), group=group))
+    yield
     aborter.join()
     store.set("given up", "")
     store.wait(["heard"])  # the store is this rank's
+
+
+def wait_for_abort():
+    store = dist.distributed_c10d._get_default_store()
+    store.wait(["given up"])
+    store.set("heard", "")
+
+
+def aborted_while_joining(rank, size):
+    if rank == 1:  # comes to the new group when the other has given it up
+        wait_for_abort()
+        return
+    group = dist.new_group(list(range(size)), use_local_synchronization=True)
+    with aborting(group):
+        expect(dist.DistBackendError, ["aborted before its ranks had found one another"], lambda: dist.all_reduce(torch.ones(3), group=group))
 
 
 def test_an_abort_ends_the_wait_for_a_group_s_ranks():
@@ -179,21 +191,14 @@ def test_an_abort_ends_the_wait_for_a_group_s_ranks():
 
 
 def aborted_while_running(rank, size):
-    store = dist.distributed_c10d._get_default_store()
     if rank == 1:  # comes when the other has given up
-        store.wait(["given up"])
-        store.set("heard", "")
+        wait_for_abort()
         expect(dist.DistBackendError, ["aborted"], lambda: dist.all_reduce(torch.ones(1 << 20)))
         return
-    backend = dist.group.WORLD._get_backend(torch.device("cpu"))
     sparse = dist.all_reduce(torch.eye(3).to_sparse(), async_op=True)
-    aborter = threading.Timer(0.3, backend.abort)
-    aborter.start()
-    expect(dist.DistBackendError, ["all_reduce #2 on rank 0", "aborted"], lambda: dist.all_reduce(torch.ones(1 << 20)))
-    expect(dist.DistBackendError, ["sparse_all_reduce #1 on rank 0", "aborted|destroyed"], sparse.wait)
-    aborter.join()
-    store.set("given up", "")
-    store.wait(["heard"])  # the store is this rank's
+    with aborting(dist.group.WORLD):
+        expect(dist.DistBackendError, ["all_reduce #2 on rank 0", "aborted"], lambda: dist.all_reduce(torch.ones(1 << 20)))
+        expect(dist.DistBackendError, ["sparse_all_reduce #1 on rank 0", "aborted|destroyed"], sparse.wait)
 
 
 def test_an_abort_ends_what_is_running_on_all_ranks():
