@@ -3,9 +3,10 @@ from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from os import PathLike
 from types import GenericAlias
-from typing import Any, Generic, Literal, TypeVar, overload
+from typing import Any, Generic, Literal, TypedDict, TypeVar, overload
 
 import numpy as np
+from typing_extensions import Unpack
 
 _A = TypeVar("_A")
 """A contiguous array in this machine's memory: a numpy.ndarray, a torch.Tensor, or what else has __dlpack__ or the buffer protocol."""
@@ -13,6 +14,14 @@ _R = TypeVar("_R", covariant=True)
 _Op = Literal["sum", "prod", "min", "max", "avg", "premul_sum", "band", "bor", "bxor"]
 _Wire = Literal["", "f16", "bf16"]
 _Collective = Literal["all_reduce", "reduce", "broadcast", "reduce_scatter", "all_gather", "gather", "scatter", "all_to_all", "scan", "barrier"]
+
+class _Options(TypedDict, total=False):
+    timeout: float
+    bootstrap_timeout: float
+    algorithm: str
+    transport: str
+    strict: bool
+    integrity: bool
 
 class Work(Generic[_R]):
     def __class_getitem__(cls, item: Any, /) -> GenericAlias: ...
@@ -24,19 +33,11 @@ class Work(Generic[_R]):
 class Communicator:
     def __init__(self, core: Any) -> None: ...
     @classmethod
-    def from_environment(
-        cls, *, timeout: float = 1800.0, bootstrap_timeout: float = 300.0, algorithm: str = "", transport: str = "", strict: bool = False, integrity: bool = False
-    ) -> Communicator: ...
+    def from_environment(cls, **options: Unpack[_Options]) -> Communicator: ...
     @classmethod
-    def local(
-        cls, rank: int, size: int, job: str, *, timeout: float = 1800.0, bootstrap_timeout: float = 300.0, algorithm: str = "", transport: str = "",
-        strict: bool = False, integrity: bool = False
-    ) -> Communicator: ...
+    def local(cls, rank: int, size: int, job: str, **options: Unpack[_Options]) -> Communicator: ...
     @classmethod
-    def in_process(
-        cls, size: int, *, timeout: float = 1800.0, bootstrap_timeout: float = 300.0, algorithm: str = "", transport: str = "", strict: bool = False,
-        integrity: bool = False
-    ) -> list[Communicator]: ...
+    def in_process(cls, size: int, **options: Unpack[_Options]) -> list[Communicator]: ...
     @property
     def rank(self) -> int: ...
     @property
