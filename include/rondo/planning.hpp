@@ -40,8 +40,9 @@ Result<PlanningScene> planning_scene(std::optional<Topology> machine, std::uint3
 /// The plan of the algorithm of that name; of none: the one that a communicator would run there. Pure; errors as make_plan.
 Result<Plan> plan_call(const PlanningScene& scene, const Request& request, const std::string& algorithm);
 
-/// A call by the size of its larger buffer, in bytes, which are rounded down to whole elements for each block.
-Request request_of_bytes(Collective collective, std::uint32_t ranks, std::uint64_t bytes, DataType type);
+/// A call by the size of its larger buffer, in bytes, which are rounded down to whole elements for each block. `in_place`: input and output share memory,
+/// in the way that the collective has for it.
+Request request_of_bytes(Collective collective, std::uint32_t ranks, std::uint64_t bytes, DataType type, bool in_place);
 
 /// @}
 }  // namespace rondo

@@ -183,8 +183,8 @@ std::string Communicator::plan_for(const CallText& text, const std::optional<Inp
   return rondo::write_plan(checked(communicator_.plan_for(call_of(text, input, output))));
 }
 
-void Communicator::use_plan(const std::string& text, bool unverified) {
-  check(communicator_.use_plan(checked(rondo::import_plan(text)), unverified));
+void Communicator::use_plan(const rondo::Plan& plan, bool unverified) {
+  check(communicator_.use_plan(plan, unverified));
 }
 
 void Started::wait(std::optional<double> seconds) {

@@ -65,8 +65,7 @@ class Communicator {
   std::unique_ptr<Communicator> grow(std::uint32_t size, const std::string& job);
   std::shared_ptr<void> allocate(std::uint64_t bytes);
   std::string plan_for(const CallText& text, const std::optional<Input>& input, const std::optional<Output>& output);
-  /// `text` in any form that import_plan() knows.
-  void use_plan(const std::string& text, bool unverified);
+  void use_plan(const rondo::Plan& plan, bool unverified);
   rondo::Communicator& library() { return communicator_; }
 
  private:

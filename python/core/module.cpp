@@ -93,7 +93,10 @@ void bind_communicator(nb::module_& module) {
       .def("shrink", &Communicator::shrink)
       .def("grow", &Communicator::grow, nb::arg("size"), nb::arg("job"))
       .def("allocate", &bytes_of)
-      .def("use_plan", &Communicator::use_plan, nb::call_guard<nb::gil_scoped_release>())
+      .def("use_plan", [](Communicator& self, const std::string& text, bool unverified) { self.use_plan(checked(rondo::import_plan(text)), unverified); },
+           nb::call_guard<nb::gil_scoped_release>())
+      .def("use_plan_file", [](Communicator& self, const std::string& path, bool unverified) { self.use_plan(checked(rondo::load_plan(path)), unverified); },
+           nb::call_guard<nb::gil_scoped_release>())
       .def("group_begin", [](Communicator& self) { self.library().group_begin(); })
       .def("group_end", [](Communicator& self) { check(self.library().group_end()); }, nb::call_guard<nb::gil_scoped_release>())
       .def("set_timeout", [](Communicator& self, double seconds) { check(self.library().set_timeout(duration_of(seconds, "seconds"))); })

@@ -26,12 +26,10 @@ struct PlannedCall {
 /// `machine`: a topology in JSON, or else a file or synthetic string; both empty: this machine.
 std::string plan(const PlannedCall& call, std::uint32_t ranks, const std::string& algorithm, const std::string& machine_json, const std::string& machine) {
   const auto collective = checked(rondo::parse_collective(call.collective));
-  rondo::Request request = rondo::request_of_bytes(collective, ranks, call.bytes, checked(rondo::parse_data_type(call.type)));
+  rondo::Request request = rondo::request_of_bytes(collective, ranks, call.bytes, checked(rondo::parse_data_type(call.type)), call.in_place);
   request.op = checked(rondo::parse_reduce_op(call.op));
   request.root = call.root;
   request.symmetric = call.symmetric;
-  const bool blocked = rondo::input_is_block(collective) || rondo::output_is_block(collective);
-  if (call.in_place) request.alias = blocked ? rondo::Alias::block : rondo::Alias::same;
   std::optional<rondo::Topology> topology;
   if (!machine_json.empty()) topology = checked(rondo::read_topology_json(machine_json));
   else if (!machine.empty()) topology = checked(rondo::load_topology(machine));

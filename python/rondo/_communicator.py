@@ -249,8 +249,10 @@ class Communicator:
     def use_plan(self, plan, unverified=False):
         """From now on calls of the collective that the plan is for run this plan, on all ranks. It is proved first, unless `unverified`.
         plan: a plan as rondo.plan() returns it, or a file, as rondo.read_plan() takes it."""
-        text = json.dumps(plan) if isinstance(plan, dict) else _core.read_plan(os.fspath(plan))
-        self._core.use_plan(text, unverified)
+        if isinstance(plan, dict):
+            self._core.use_plan(json.dumps(plan), unverified)
+        else:
+            self._core.use_plan_file(os.fspath(plan), unverified)
 
     def set_timeout(self, seconds):
         """The deadline of later calls."""

@@ -5,11 +5,14 @@
 
 namespace rondo_torch {
 
+/// Whether torch gives a call a time limit of its own.
+inline bool is_given(std::chrono::milliseconds timeout) { return timeout != c10d::kUnsetTimeout && timeout != kNoTimeout; }
+
 /// Another deadline for one call.
 class Deadline {
  public:
   Deadline(rondo_communicator* communicator, std::chrono::milliseconds usual, std::chrono::milliseconds timeout)
-      : communicator_(communicator), usual_(usual), differs_(timeout != c10d::kUnsetTimeout && timeout != kNoTimeout && timeout != usual) {
+      : communicator_(communicator), usual_(usual), differs_(is_given(timeout) && timeout != usual) {
     if (differs_) set(timeout);
   }
   ~Deadline() {

@@ -84,6 +84,19 @@ Elements moved(at::ScalarType type) {
   }
 }
 
+rondo_call move_call(rondo_collective collective, at::ScalarType type, const void* input, void* output, std::int64_t elements, std::int64_t root) {
+  const Elements unit = moved(type);
+  rondo_call call{};
+  call.size = sizeof call;
+  call.collective = collective;
+  call.type = unit.type;
+  call.input = input;
+  call.output = output;
+  call.count = static_cast<std::uint64_t>(elements * unit.per_element);
+  call.root = static_cast<std::uint32_t>(root);
+  return call;
+}
+
 Reduction reduced(const CallId& id, at::ScalarType type, const c10d::ReduceOp& op) {
   if (type == at::kBool) return {{RONDO_U8, 1}, of_truth_values(id, op.op_), 1};
   if (at::isComplexType(type)) {

@@ -27,6 +27,9 @@ struct Reduction {
 /// Elements that are moved and not looked at: any type.
 Elements moved(at::ScalarType type);
 
+/// A call that moves elements: `elements` of a tensor's.
+rondo_call move_call(rondo_collective collective, at::ScalarType type, const void* input, void* output, std::int64_t elements, std::int64_t root = 0);
+
 /// Elements that are combined. Throws TypeError where the operation has no meaning for the type or the library can't: names both, and the call. Booleans are
 /// combined as truth values (sum and max: or; product and min: and), complex numbers as pairs of real ones (sum, avg and premul_sum).
 Reduction reduced(const CallId& id, at::ScalarType type, const c10d::ReduceOp& op);

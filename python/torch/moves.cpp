@@ -8,19 +8,6 @@
 namespace rondo_torch {
 namespace {
 
-rondo_call move_call(rondo_collective collective, at::ScalarType type, const void* input, void* output, std::int64_t elements, std::int64_t root = 0) {
-  const Elements unit = moved(type);
-  rondo_call call{};
-  call.size = sizeof call;
-  call.collective = collective;
-  call.type = unit.type;
-  call.input = input;
-  call.output = output;
-  call.count = static_cast<std::uint64_t>(elements * unit.per_element);
-  call.root = static_cast<std::uint32_t>(root);
-  return call;
-}
-
 /// An all_gather of `input`; `blocks` has room for a block of each rank, and is contiguous.
 rondo_call gather_call(Operation& operation, const at::Tensor& input, const at::Tensor& blocks) {
   const at::Tensor block = operation.given(input);

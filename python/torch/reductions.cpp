@@ -104,8 +104,8 @@ WorkPointer Backend::allreduce_sparse(Tensors& tensors, const c10d::AllreduceOpt
                     ": accepted: one tensor of layout sparse_coo on the cpu");
   TORCH_CHECK_VALUE(options.reduceOp.op_ == c10d::ReduceOp::SUM, "rondo: ", id, ": sparse tensors can be combined by SUM alone");
   (void)group_.communicator(id);  // throws where the group is over
-  const bool has_own = options.timeout != c10d::kUnsetTimeout && options.timeout != kNoTimeout;
-  const WorkPointer work = sparse_sums().start(operation(id, {}, {tensors.front()}), has_own ? options.timeout : group_.timeout());
+  const auto timeout = is_given(options.timeout) ? options.timeout : group_.timeout();
+  const WorkPointer work = sparse_sums().start(operation(id, {}, {tensors.front()}), timeout);
   if (!options.asyncOp) work->wait();
   return work;
 }

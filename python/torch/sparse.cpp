@@ -51,14 +51,7 @@ class Sum {
     auto shape = block.sizes().vec();
     shape.insert(shape.begin(), ranks_);
     const at::Tensor all = at::empty(shape, block.options());
-    const Elements unit = moved(block.scalar_type());
-    rondo_call call{};
-    call.size = sizeof call;
-    call.collective = RONDO_ALL_GATHER;
-    call.type = unit.type;
-    call.input = block.data_ptr();
-    call.output = all.data_ptr();
-    call.count = static_cast<std::uint64_t>(block.numel() * unit.per_element);
+    const rondo_call call = move_call(RONDO_ALL_GATHER, block.scalar_type(), block.data_ptr(), all.data_ptr(), block.numel());
     const rondo_status status = rondo_run(communicator_, &call);
     if (status != RONDO_SUCCESS) throw_failure(status, work_.describe());
     return all;

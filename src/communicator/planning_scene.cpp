@@ -34,7 +34,7 @@ Result<Plan> plan_call(const PlanningScene& scene, const Request& request, const
   return make_plan(scene.topology, scene.cost, scene.options.limits, request, algorithm);
 }
 
-Request request_of_bytes(Collective collective, std::uint32_t ranks, std::uint64_t bytes, DataType type) {
+Request request_of_bytes(Collective collective, std::uint32_t ranks, std::uint64_t bytes, DataType type, bool in_place) {
   const BlockCounts blocks = block_counts(collective, ranks);
   const std::uint64_t unit = size_of(type) * std::max({blocks.input, blocks.output, 1u});
   Request request;
@@ -42,6 +42,7 @@ Request request_of_bytes(Collective collective, std::uint32_t ranks, std::uint64
   request.ranks = ranks;
   request.count = bytes / unit;
   request.type = type;
+  if (in_place) request.alias = input_is_block(collective) || output_is_block(collective) ? Alias::block : Alias::same;
   return request;
 }
 

@@ -65,13 +65,11 @@ Result<Request> parse_request(const Options& options) {
   if (!type) return type.error();
   const auto op = parse_reduce_op(options.op);
   if (!op) return op.error();
-  Request request = request_of_bytes(*collective, options.ranks, *bytes, *type);
+  Request request = request_of_bytes(*collective, options.ranks, *bytes, *type, options.in_place);
   request.op = *op;
   request.root = options.root;
-  const bool blocked = input_is_block(*collective) || output_is_block(*collective);
   request.symmetric = options.symmetric;
   request.kernel_copies = options.kernel_copies;
-  if (options.in_place) request.alias = blocked ? Alias::block : Alias::same;
   return request;
 }
 
