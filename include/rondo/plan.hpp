@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "rondo/result.hpp"
+#include "rondo/short_list.hpp"
 #include "rondo/types.hpp"
 
 namespace rondo {
@@ -48,6 +49,9 @@ struct After {
   bool operator==(const After&) const = default;  ///< field by field
 };
 
+using Operands = ShortList<Operand, 2>;  ///< of one side of a step
+using Afters = ShortList<After, 2>;      ///< of one step
+
 /// Waits until lane `lane` of rank `rank` has done its `signal`-th signal step (counted from 0 within the lane's body) for
 /// piece i − lag, where i is the piece this wait runs for; nothing to wait for while i < lag. A wait with lag > 0 is a
 /// credit: it guards the reuse of a slot.
@@ -68,9 +72,9 @@ struct Step {
   bool finish = false;                ///< the reduction that completes a value
   std::uint32_t skew = 0;             ///< loop turns that the step is late
   WaitFor wait;                       ///< for StepKind::wait
-  std::vector<Operand> sources;       ///< of copy (one) and reduce
-  std::vector<Operand> destinations;  ///< of copy and reduce
-  std::vector<After> after;           ///< steps of this rank that come first
+  Operands sources;                   ///< of copy (one) and reduce
+  Operands destinations;              ///< of copy and reduce
+  Afters after;                       ///< steps of this rank that come first
   bool operator==(const Step&) const = default;  ///< field by field
 };
 

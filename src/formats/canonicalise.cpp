@@ -37,7 +37,7 @@ void split_into_chunks(Program& program) {
       for (std::uint32_t j = 0; j < chunks; ++j) {
         Step part = step;
         if (j > 0) part.after.clear();
-        for (std::vector<Operand>* operands : {&part.sources, &part.destinations}) {
+        for (Operands* operands : {&part.sources, &part.destinations}) {
           for (Operand& operand : *operands) {
             operand.count = 1;
             if (operand.buffer != Buffer::link) operand.index += j;
@@ -83,7 +83,7 @@ class Rewriter {
     for (Program& program : result_) {
       for (Lane& lane : program.lanes) {
         for (Step& step : lane.steps) {
-          for (std::vector<Operand>* operands : {&step.sources, &step.destinations}) {
+          for (Operands* operands : {&step.sources, &step.destinations}) {
             for (Operand& operand : *operands) pack(operand, numbers);
           }
         }
@@ -147,7 +147,7 @@ class Rewriter {
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
       return flow.sources[a][0].lowest < flow.sources[b][0].lowest;
     });
-    std::vector<Operand> sources;
+    Operands sources;
     for (const std::size_t k : order) sources.push_back(step.sources[k]);
     step.sources = std::move(sources);
     if (!is_reduction(header_.collective)) return;

@@ -236,7 +236,7 @@ class LaneReader {
   // --- steps that move data ---
 
   /// The operands under `key`, cut down to the slice that this thread block does of a group's operation.
-  std::vector<Operand> read_operands(const JsonNode& node, const char* key) {
+  Operands read_operands(const JsonNode& node, const char* key) {
     std::uint32_t parts = 1;
     std::uint32_t part = 0;
     if (node.has("tbg_info")) {
@@ -244,7 +244,7 @@ class LaneReader {
       parts = group.at("tbg_size").count(1, file_.slices);
       part = group.at("tb_id").count(0, parts - 1);
     }
-    std::vector<Operand> operands;
+    Operands operands;
     const JsonNode list = node.at(key);
     for (std::size_t i = 0; i < list.size() && !node.failed(); ++i) {
       const JsonNode entry = list.at(i);
@@ -291,8 +291,8 @@ class LaneReader {
   }
 
   void copy(const JsonNode& node, const Operation& operation) {
-    const std::vector<Operand> sources = read_operands(node, "src_buff");
-    const std::vector<Operand> destinations = read_operands(node, "dst_buff");
+    const Operands sources = read_operands(node, "src_buff");
+    const Operands destinations = read_operands(node, "dst_buff");
     if (node.failed()) return;
     // A port sends scratch as it lies there: in packets.
     const bool forwards =
@@ -313,18 +313,18 @@ class LaneReader {
     if (node.has("reduce_op") && node.at("reduce_op").text() != "sum") {
       node.at("reduce_op").expected("sum (which stands for the operation of the call)");
     }
-    const std::vector<Operand> sources = read_operands(node, "src_buff");
-    const std::vector<Operand> destinations = read_operands(node, "dst_buff");
+    const Operands sources = read_operands(node, "src_buff");
+    const Operands destinations = read_operands(node, "dst_buff");
     if (node.failed()) return;
     add_step(node, sources, destinations, operation.packet_sources);
     if (operation.packet_destinations < destinations.size())
       publish_packets(node, destinations, operation.packet_destinations);
   }
 
-  void add_step(const JsonNode& node, std::vector<Operand> sources, std::vector<Operand> destinations,
+  void add_step(const JsonNode& node, Operands sources, Operands destinations,
                 std::size_t packet_sources) {
     Item item;
-    for (const std::vector<Operand>* operands : {&sources, &destinations}) {
+    for (const Operands* operands : {&sources, &destinations}) {
       for (const Operand& operand : *operands) {
         if (operand.count != sources[0].count) node.report("expected all sizes to be the same");
         lanes_.accesses += operand.count;
@@ -346,7 +346,7 @@ class LaneReader {
     items_.push_back(std::move(item));
   }
 
-  void publish_packets(const JsonNode& node, const std::vector<Operand>& destinations, std::size_t first) {
+  void publish_packets(const JsonNode& node, const Operands& destinations, std::size_t first) {
     lanes_.writers.push_back({rank_, lane_, add_signal(), node.path()});
     const auto writer = static_cast<std::uint32_t>(lanes_.writers.size());
     for (std::size_t k = first; k < destinations.size() && !node.failed(); ++k) {

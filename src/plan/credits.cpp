@@ -48,7 +48,7 @@ class Creditor {
       const std::size_t steps = programs_[rank].lanes[lane].steps.size();
       for (std::size_t s = 0; s < steps; ++s) {
         note_credit(programs_[rank].lanes[lane].steps[s], waited);
-        const std::vector<Operand> destinations = programs_[rank].lanes[lane].steps[s].destinations;
+        const Operands destinations = programs_[rank].lanes[lane].steps[s].destinations;
         for (const Operand& operand : destinations)
           for_each_cell(rank, operand, [&](const std::vector<LaneId>& lanes) {
             for (const LaneId& other : lanes)

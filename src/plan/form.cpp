@@ -60,8 +60,12 @@ Result<void> check_wire(const PlanHeader& header) {
   return {};
 }
 
-Result<void> check_header(const PlanHeader& header) {
-  using namespace plan;
+}  // namespace
+
+namespace plan {
+
+Result<void> check_header(const Plan& plan) {
+  const PlanHeader& header = plan.header;
   struct Bound {
     const char* name;
     std::uint64_t value, low, high;
@@ -91,22 +95,19 @@ Result<void> check_header(const PlanHeader& header) {
     return invalid("header: min_bytes is larger than max_bytes");
   if (auto fine = check_groups(header); !fine) return fine;
   if (auto fine = check_wire(header); !fine) return fine;
-  return check_order(header);
+  if (auto fine = check_order(header); !fine) return fine;
+  if (plan.complete()) return {};
+  return invalid("the plan has not one program for each of its " + text(header.ranks) + " ranks");
 }
 
-}  // namespace
+}  // namespace plan
 
 Result<void> check_form(const Plan& plan, Form form) {
-  if (auto fine = check_header(plan.header); !fine) return fine;
-  if (!plan.complete())
-    return invalid("the plan has not one program for each of its " + text(plan.header.ranks) + " ranks");
-  rondo::plan::SignalCounts counts;
-  for (std::uint32_t rank = 0; rank < plan.header.ranks; ++rank) counts.add(plan.program(rank));
-  for (std::uint32_t rank = 0; rank < plan.header.ranks; ++rank) {
-    const Program program = plan.program(rank);
-    if (auto fine = rondo::plan::check_program(plan.header, counts, rank, program, form); !fine) return fine;
-  }
-  return {};
+  if (auto fine = rondo::plan::check_header(plan); !fine) return fine;
+  rondo::plan::ProgramChecks checks(plan.header, form);
+  for (std::uint32_t rank = 0; rank < plan.header.ranks; ++rank)
+    if (auto fine = checks.add(plan.program(rank)); !fine) return fine;
+  return checks.end();
 }
 
 }  // namespace rondo

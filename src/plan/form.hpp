@@ -1,7 +1,6 @@
-// The two halves of check_form.
+// check_form in parts, for whoever goes through the programs anyway.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -10,26 +9,37 @@
 
 namespace rondo::plan {
 
-/// Signals of every lane of every rank: what waits refer to.
-class SignalCounts {
- public:
-  void add(const Program& program) {
-    for (const Lane& lane : program.lanes) {
-      const auto is_signal = [](const Step& step) { return step.kind == StepKind::signal; };
-      counts_.push_back(static_cast<std::uint32_t>(std::count_if(lane.steps.begin(), lane.steps.end(), is_signal)));
-    }
-    first_.push_back(counts_.size());
-  }
-  std::size_t lanes(std::uint32_t rank) const { return first_[rank + 1] - first_[rank]; }
-  std::uint32_t signals(std::uint32_t rank, std::uint32_t lane) const { return counts_[first_[rank] + lane]; }
+/// The plan's header, and whether there is a program for each rank. Error: invalid_plan.
+Result<void> check_header(const Plan& plan);
 
- private:
-  std::vector<std::size_t> first_{0};
-  std::vector<std::uint32_t> counts_;
+/// A wait, and where it stands.
+struct PlacedWait {
+  std::uint32_t rank = 0;
+  std::uint32_t lane = 0;
+  std::uint32_t step = 0;
+  WaitFor wait;
 };
 
-/// Checks one rank's program against a header of good form. Error: invalid_plan, naming rank, lane and step.
-Result<void> check_program(const PlanHeader& header, const SignalCounts& counts, std::uint32_t rank,
-                           const Program& program, Form form);
+/// The form of the programs of a plan whose header is of good form. Each is looked at once, as it is made. Errors: invalid_plan, naming rank, lane and step.
+class ProgramChecks {
+ public:
+  ProgramChecks(const PlanHeader& header, Form form) : header_(header), form_(form) {}
+
+  /// The next rank's, from 0 on. What it waits for may be missing.
+  Result<void> add(const Program& program);
+
+  /// When all have been added: whether what they wait for is there.
+  Result<void> end() const;
+
+ private:
+  void count_signals(const Program& program);
+  Result<void> check_target(const PlacedWait& placed) const;
+
+  const PlanHeader& header_;
+  const Form form_;
+  std::vector<std::size_t> first_{0};    // of each rank added, among signals_, and the end
+  std::vector<std::uint32_t> signals_;   // of each lane
+  std::vector<PlacedWait> waits_;        // for ranks that come later
+};
 
 }  // namespace rondo::plan

@@ -1,4 +1,4 @@
-// One rank's half of check_form: lanes, steps and operands.
+// The programs' part of check_form: lanes, steps and operands.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -19,12 +19,15 @@ Error invalid(const std::string& detail) {
   return Error{Errc::invalid_plan, detail, 0, "check_form"};
 }
 
-/// One rank's program.
+Error fail_at(std::uint32_t rank, std::uint32_t lane, std::uint32_t step, const std::string& what) {
+  return invalid("rank " + text(rank) + ", lane " + text(lane) + ", step " + text(step) + ": " + what);
+}
+
+/// One rank's program. Collects what it waits for.
 class ProgramForm {
  public:
-  ProgramForm(const PlanHeader& header, const SignalCounts& counts, std::uint32_t rank, const Program& program,
-              Form form)
-      : header_(header), counts_(counts), rank_(rank), program_(program), form_(form) {}
+  ProgramForm(const PlanHeader& header, std::uint32_t rank, const Program& program, Form form, std::vector<PlacedWait>& waits)
+      : header_(header), rank_(rank), program_(program), form_(form), waits_(waits) {}
 
   Result<void> check() {
     if (program_.lanes.size() > plan::max_lanes)
@@ -39,9 +42,7 @@ class ProgramForm {
   }
 
  private:
-  Error fail(const std::string& what) const {
-    return invalid("rank " + text(rank_) + ", lane " + text(lane_) + ", step " + text(step_) + ": " + what);
-  }
+  Error fail(const std::string& what) const { return fail_at(rank_, lane_, step_, what); }
 
   bool inlined() const { return header_.protocol == Protocol::inlined; }
 
@@ -52,10 +53,10 @@ class ProgramForm {
       if (auto fine = check_after(after); !fine) return fine;
     if (step.kind == StepKind::copy || step.kind == StepKind::reduce) return check_move(step);
     if (step.kind != StepKind::signal && step.kind != StepKind::wait) return fail("a step of no known kind");
-    const std::string kind(to_string(step.kind));
-    if (!step.sources.empty() || !step.destinations.empty()) return fail("a " + kind + " has no operands");
-    if (step.finish) return fail("a " + kind + " finishes no value");
-    if (header_.collective == Collective::all_to_all_v && header_.neutral) return fail("in all_to_all_v links order everything, not a " + kind);
+    const auto kind = [&] { return std::string(to_string(step.kind)); };
+    if (!step.sources.empty() || !step.destinations.empty()) return fail("a " + kind() + " has no operands");
+    if (step.finish) return fail("a " + kind() + " finishes no value");
+    if (header_.collective == Collective::all_to_all_v && header_.neutral) return fail("in all_to_all_v links order everything, not a " + kind());
     return step.kind == StepKind::wait ? check_wait(step.wait) : Result<void>();
   }
 
@@ -69,16 +70,12 @@ class ProgramForm {
     return {};
   }
 
-  Result<void> check_wait(const WaitFor& wait) const {
+  Result<void> check_wait(const WaitFor& wait) {
     if (wait.lag > plan::max_lag) return fail("lag " + text(wait.lag) + ", at most " + text(plan::max_lag));
     if (wait.rank >= header_.ranks) return fail("waits for rank " + text(wait.rank) + " of " + text(header_.ranks));
-    const std::string where = "lane " + text(wait.lane) + " of rank " + text(wait.rank);
-    if (wait.lane >= counts_.lanes(wait.rank)) return fail("waits for " + where + ", which has no such lane");
     if (wait.rank == rank_ && wait.lane == lane_) return fail("waits for its own lane");
     if (wait.rank == rank_ && inlined()) return fail("an inlined plan can't order its lanes");
-    const std::uint32_t signals = counts_.signals(wait.rank, wait.lane);
-    if (wait.signal >= signals && form_ == Form::whole)
-      return fail("waits for signal " + text(wait.signal) + " of " + where + ", which has " + text(signals));
+    waits_.push_back({rank_, lane_, step_, wait});
     return {};
   }
 
@@ -115,11 +112,11 @@ class ProgramForm {
   }
 
   Result<void> check_operand(const Operand& operand, bool destination) {
-    const std::string name(to_string(operand.buffer));
     if (operand.count == 0) return fail("an operand of 0 chunks");
     if (operand.buffer == Buffer::link) return check_link(operand, destination);
+    const auto name = [&] { return std::string(to_string(operand.buffer)); };
     if (operand.rank != self && operand.rank >= header_.ranks)
-      return fail(name + " of rank " + text(operand.rank) + ", there are " + text(header_.ranks));
+      return fail(name() + " of rank " + text(operand.rank) + ", there are " + text(header_.ranks));
     const std::uint32_t owner = operand.rank == self ? rank_ : operand.rank;
     std::uint64_t chunks = header_.scratch_chunks;
     if (operand.buffer == Buffer::scratch) {
@@ -131,14 +128,14 @@ class ProgramForm {
       if (!input && operand.buffer != Buffer::output) return fail("an operand in no known buffer");
       if (input && destination) return fail("input is a destination; it is never written");
       if (owner != rank_ && header_.protocol != Protocol::direct)
-        return fail(name + " of rank " + text(owner) + ", which protocol direct alone may touch");
+        return fail(name() + " of rank " + text(owner) + ", which protocol direct alone may touch");
       const bool exists = input ? has_input(header_, owner) : has_output(header_, owner);
-      chunks = !exists ? 0 : input ? input_chunks(header_) : output_chunks(header_);
-      if (!exists) return fail("rank " + text(owner) + " has no " + name);
+      if (!exists) return fail("rank " + text(owner) + " has no " + name());
+      chunks = input ? inputs_ : outputs_;
     }
     if (std::uint64_t{operand.index} + operand.count > chunks)
       return fail("chunks " + text(operand.index) + " to " + text(std::uint64_t{operand.index} + operand.count - 1) +
-                  " of " + name + ", which has " + text(chunks));
+                  " of " + name() + ", which has " + text(chunks));
     return {};
   }
 
@@ -153,16 +150,16 @@ class ProgramForm {
   }
 
   Result<void> check_link(const Operand& operand, bool destination) {
-    const std::string name = "link(" + text(operand.rank) + "," + text(operand.index) + ")";
+    const auto name = [&] { return "link(" + text(operand.rank) + "," + text(operand.index) + ")"; };
     if (inlined()) return fail("a link in an inlined plan");
-    if (!header_.neutral) return fail(name + ": the header says that the plan is not neutral");
-    if (operand.rank >= header_.ranks || operand.rank == rank_) return fail(name + ": its rank is no other rank");
-    const std::uint64_t chunks = std::uint64_t{std::max(input_chunks(header_), output_chunks(header_))};
-    if (operand.count > std::max<std::uint64_t>(chunks, header_.scratch_chunks))
-      return fail(name + ": a message of " + text(operand.count) + " chunks, more than any buffer has");
+    if (!header_.neutral) return fail(name() + ": the header says that the plan is not neutral");
+    if (operand.rank >= header_.ranks || operand.rank == rank_) return fail(name() + ": its rank is no other rank");
+    if (operand.count > std::max({inputs_, outputs_, header_.scratch_chunks}))
+      return fail(name() + ": a message of " + text(operand.count) + " chunks, more than any buffer has");
+    if (program_.lanes.size() == 1) return {};
     const auto [end, fresh] = link_lanes_.try_emplace({destination, operand.rank, operand.index}, lane_);
     if (end->second != lane_)
-      return fail(name + " is used in this direction by lane " + text(end->second) +
+      return fail(name() + " is used in this direction by lane " + text(end->second) +
                   " too; messages would have no order");
     return {};
   }
@@ -193,23 +190,37 @@ class ProgramForm {
     return extent;
   }
 
-  Result<void> check_overlaps(const Step& step) const {
-    std::vector<Placed> extents;
+  Result<void> check_overlaps(const Step& step) {
+    extents_.clear();
     for (const auto* operands : {&step.sources, &step.destinations})
       for (const Operand& operand : *operands)
-        extents.push_back({extent(operand, header_.in_place), operands == &step.destinations});
-    std::sort(extents.begin(), extents.end(), [](const Placed& a, const Placed& b) {
+        extents_.push_back({extent(operand, header_.in_place), operands == &step.destinations});
+    constexpr std::size_t few = 4;
+    return extents_.size() <= few ? check_all_pairs() : check_neighbours();
+  }
+
+  Result<void> check_all_pairs() const {
+    for (std::size_t b = extents_.size(); b-- > 1;)
+      for (std::size_t a = b; a-- > 0;) {
+        const bool in_order = extents_[a].extent.begin <= extents_[b].extent.begin;
+        if (auto fine = check_pair(extents_[in_order ? a : b], extents_[in_order ? b : a]); !fine) return fine;
+      }
+    return {};
+  }
+
+  Result<void> check_neighbours() {
+    std::sort(extents_.begin(), extents_.end(), [](const Placed& a, const Placed& b) {
       const auto key = [](const Placed& p) {
         return std::tuple(p.extent.memory, p.extent.owner, p.extent.begin, p.destination);
       };
       return key(a) < key(b);
     });
     const Placed* below = nullptr;  // the last one that begins before the current one
-    for (std::size_t k = 1; k < extents.size(); ++k) {
-      if (extents[k].extent.begin != extents[k - 1].extent.begin) below = &extents[k - 1];
-      if (auto fine = check_pair(extents[k - 1], extents[k]); !fine) return fine;
+    for (std::size_t k = 1; k < extents_.size(); ++k) {
+      if (extents_[k].extent.begin != extents_[k - 1].extent.begin) below = &extents_[k - 1];
+      if (auto fine = check_pair(extents_[k - 1], extents_[k]); !fine) return fine;
       if (below == nullptr) continue;
-      if (auto fine = check_pair(*below, extents[k]); !fine) return fine;
+      if (auto fine = check_pair(*below, extents_[k]); !fine) return fine;
     }
     return {};
   }
@@ -228,21 +239,60 @@ class ProgramForm {
   }
 
   const PlanHeader& header_;
-  const SignalCounts& counts_;
   const std::uint32_t rank_;
   const Program& program_;
   const Form form_;
+  const std::uint32_t inputs_ = input_chunks(header_);
+  const std::uint32_t outputs_ = output_chunks(header_);
   std::uint32_t lane_ = 0;
   std::uint32_t step_ = 0;
+  std::vector<Placed> extents_;  // of the step that is looked at
   std::map<std::tuple<bool, std::uint32_t, std::uint32_t>, std::uint32_t> link_lanes_;  // end of a link → its lane
   std::set<std::uint32_t> inlined_writes_;
+  std::vector<PlacedWait>& waits_;
 };
 
 }  // namespace
 
-Result<void> check_program(const PlanHeader& header, const SignalCounts& counts, std::uint32_t rank,
-                           const Program& program, Form form) {
-  return ProgramForm(header, counts, rank, program, form).check();
+Result<void> ProgramChecks::add(const Program& program) {
+  const auto rank = static_cast<std::uint32_t>(first_.size() - 1);
+  count_signals(program);
+  const std::size_t before = waits_.size();
+  if (auto fine = ProgramForm(header_, rank, program, form_, waits_).check(); !fine) return fine;
+  auto later = waits_.begin() + static_cast<std::ptrdiff_t>(before);
+  for (auto at = later; at != waits_.end(); ++at) {
+    if (at->wait.rank > rank)
+      *later++ = *at;
+    else if (auto fine = check_target(*at); !fine)
+      return fine;
+  }
+  waits_.erase(later, waits_.end());
+  return {};
+}
+
+Result<void> ProgramChecks::end() const {
+  for (const PlacedWait& placed : waits_)
+    if (auto fine = check_target(placed); !fine) return fine;
+  return {};
+}
+
+void ProgramChecks::count_signals(const Program& program) {
+  for (const Lane& lane : program.lanes) {
+    const auto is_signal = [](const Step& step) { return step.kind == StepKind::signal; };
+    signals_.push_back(static_cast<std::uint32_t>(std::count_if(lane.steps.begin(), lane.steps.end(), is_signal)));
+  }
+  first_.push_back(signals_.size());
+}
+
+Result<void> ProgramChecks::check_target(const PlacedWait& placed) const {
+  const WaitFor& wait = placed.wait;
+  const auto where = [&] { return "waits for lane " + text(wait.lane) + " of rank " + text(wait.rank); };
+  const std::size_t lanes = first_[wait.rank + 1] - first_[wait.rank];
+  if (wait.lane >= lanes) return fail_at(placed.rank, placed.lane, placed.step, where() + ", which has no such lane");
+  const std::uint32_t signals = signals_[first_[wait.rank] + wait.lane];
+  if (wait.signal < signals || form_ == Form::runnable) return {};
+  return fail_at(placed.rank, placed.lane, placed.step,
+                 "waits for signal " + text(wait.signal) + " of lane " + text(wait.lane) + " of rank " + text(wait.rank) + ", which has " + text(signals));
 }
 
 }  // namespace rondo::plan

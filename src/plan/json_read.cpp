@@ -66,7 +66,7 @@ void read_value(const JsonNode& node, T& value) {
   node.read(value);
 }
 
-std::vector<Operand> read_operands(const JsonNode& node) {
+Operands read_operands(const JsonNode& node) {
   const auto one = [](const JsonNode& at) {
     std::string text;
     at.read(text);
@@ -77,13 +77,13 @@ std::vector<Operand> read_operands(const JsonNode& node) {
     return operand.value_or(Operand{});
   };
   if (node.json().is_string()) return {one(node)};
-  std::vector<Operand> operands(node.size());
+  Operands operands(node.size());
   for (std::size_t k = 0; k < operands.size() && !node.failed(); ++k) operands[k] = one(node.at(k));
   return operands;
 }
 
-std::vector<After> read_after(const JsonNode& node) {
-  std::vector<After> all(node.size());
+Afters read_after(const JsonNode& node) {
+  Afters all(node.size());
   for (std::size_t k = 0; k < all.size() && !node.failed(); ++k) {
     const JsonNode pair = node.at(k);
     if (!pair.json().is_array() || pair.json().size() != 2) {

@@ -52,7 +52,7 @@ std::string print(double value) {
   return std::string(digits.data(), end);
 }
 
-std::string print(const std::vector<Operand>& operands) {
+std::string print(const Operands& operands) {
   std::string text = "[";
   for (const Operand& operand : operands)
     text += (text.size() == 1 ? "" : ", ") + json_string(plan::print_operand(operand));

@@ -4,7 +4,7 @@
 namespace rondo {
 namespace {
 
-std::string list(const std::vector<Operand>& operands) {
+std::string list(const Operands& operands) {
   std::string text;
   for (const Operand& operand : operands) {
     if (!text.empty()) text += ", ";

@@ -54,7 +54,7 @@ void number_signals(const Program& program, Shape& shape) {
   }
 }
 
-void collect(const std::vector<Operand>& operands, Message message, std::map<LinkKey, LinkEnd>& ends) {
+void collect(const Operands& operands, Message message, std::map<LinkKey, LinkEnd>& ends) {
   for (message.operand = 0; message.operand < operands.size(); ++message.operand) {
     const Operand& operand = operands[message.operand];
     if (!is_link(operand)) continue;

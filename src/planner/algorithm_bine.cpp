@@ -86,7 +86,7 @@ Program program(const PlanHeader& header, std::uint32_t rank) {
     lane.copy(input(0), with(output(rank), takers(paths, rank)));
   } else {
     scatter_back(paths, lane);
-    combine(paths, rank, gathers ? with(output(rank), takers(paths, rank)) : std::vector{output(0)}, true, lane);
+    combine(paths, rank, gathers ? with(output(rank), takers(paths, rank)) : Operands{output(0)}, true, lane);
   }
   if (gathers) gather_along(paths, lane);
   return lane.take_program();

@@ -52,8 +52,8 @@ void wait_for_fellows(const Place& place, std::uint32_t level, std::uint32_t sig
 }
 
 /// `count` chunks of what the fellows have: contributions at first, the own ones from the input, then what groups have combined.
-std::vector<Operand> of_fellows(const Place& place, std::uint32_t level, std::uint32_t first, std::uint32_t count) {
-  std::vector<Operand> sources;
+Operands of_fellows(const Place& place, std::uint32_t level, std::uint32_t first, std::uint32_t count) {
+  Operands sources;
   sources.reserve(place.fellows(level));
   for (std::uint32_t of = 0; of < place.fellows(level); ++of) {
     if (of != place.number(level)) sources.push_back(scratch_of(place.fellow(level, of), first, count));
@@ -72,8 +72,8 @@ struct Span {
 };
 
 /// Whose chunk of the result goes where: the user's, and to whom it is handed on.
-std::vector<Operand> both(bool to_output, bool to_scratch, const Span& span) {
-  std::vector<Operand> to;
+Operands both(bool to_output, bool to_scratch, const Span& span) {
+  Operands to;
   if (to_output) to.push_back(output(span.first, span.count));
   if (to_scratch) to.push_back(scratch(span.first, span.count));
   return to;
@@ -160,7 +160,7 @@ Program all_gather(const PlanHeader& header, std::uint32_t rank) {
       const std::uint32_t fellow = place.fellow(level, place.others(level, k));
       lane.wait(fellow, signal);
       for (const std::uint32_t position : Place(header, fellow).column(level + 1)) {
-        std::vector<Operand> to{output(place.at(position))};
+        Operands to{output(place.at(position))};
         if (level != 0) to.push_back(scratch(slot(position)));
         lane.copy(scratch_of(fellow, slot(position)), std::move(to));
       }
@@ -180,7 +180,7 @@ Program broadcast(const PlanHeader& header, std::uint32_t rank) {
   LaneBuilder lane;
   for (std::uint32_t level = 0; level < leads; ++level)
     for (std::uint32_t k = 1; k < place.fellows(level); ++k) lane.wait(place.fellow(level, place.others(level, k)), 0, header.depth);
-  std::vector<Operand> to{output(0)};
+  Operands to{output(0)};
   if (leads != 0) to.push_back(scratch(0));
   if (rank == header.root) {
     lane.copy(input(0), std::move(to));

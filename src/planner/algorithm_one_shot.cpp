@@ -59,7 +59,7 @@ void fetch_blocks(const PlanHeader& header, std::uint32_t rank, LaneBuilder& lan
 
 /// Contributions in the order of ranks, the own one from where it is: so everybody gets the same bits.
 void fetch_and_reduce(const PlanHeader& header, std::uint32_t rank, LaneBuilder& lane) {
-  std::vector<Operand> sources;
+  Operands sources;
   sources.reserve(header.ranks);
   for (std::uint32_t from = 0; from < header.ranks; ++from) {
     const std::uint32_t own = per_peer(header.collective) ? rank : 0;
@@ -122,7 +122,7 @@ Program scan(const PlanHeader& header, std::uint32_t rank) {
     lane.copy(input(0), {output(0)}, true);
   } else {
     for (std::uint32_t below = 0; below < rank; ++below) lane.wait(below, 0);
-    std::vector<Operand> sources;
+    Operands sources;
     for (std::uint32_t below = 0; below < rank; ++below) sources.push_back(scratch_of(below, 0));
     sources.push_back(input(0));
     lane.reduce(std::move(sources), {output(0)}, true);

@@ -25,9 +25,9 @@ Program all_reduce(const PlanHeader& header, std::uint32_t rank) {
   }
   for (std::uint32_t round = 0; round < group.rounds(); ++round) {
     const bool last = round + 1 == group.rounds();
-    std::vector<Operand> sources{current, link(group.partner(round))};
+    Operands sources{current, link(group.partner(round))};
     if (group.is_upper(round)) std::swap(sources[0], sources[1]);
-    std::vector<Operand> destinations{output(0)};
+    Operands destinations{output(0)};
     if (!last) destinations.push_back(link(group.partner(round + 1)));
     if (last && group.folded) destinations.push_back(link(rank + 1));
     lane.reduce(std::move(sources), std::move(destinations), last);

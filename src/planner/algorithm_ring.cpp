@@ -38,7 +38,7 @@ void reduce_scatter(const PlanHeader& header, const Place& place, std::uint32_t 
   lane.copy(input(place.ahead(-static_cast<std::int64_t>(shift))), {place.next()});
   for (std::int64_t s = 1; s <= last; ++s) {
     const std::uint32_t chunk = place.ahead(-s - shift);
-    std::vector<Operand> destinations;
+    Operands destinations;
     if (s < last)
       destinations = {place.next()};
     else if (header.collective == Collective::reduce_scatter)
@@ -52,7 +52,7 @@ void reduce_scatter(const PlanHeader& header, const Place& place, std::uint32_t 
 /// Passes on what arrives, the chunk of ahead(first) first, and keeps a copy.
 void all_gather(const PlanHeader& header, const Place& place, std::int64_t first, LaneBuilder& lane) {
   for (std::uint32_t s = 1; s < header.ranks; ++s) {
-    std::vector<Operand> destinations{output(place.ahead(first - (s - 1)))};
+    Operands destinations{output(place.ahead(first - (s - 1)))};
     if (s + 1 < header.ranks) destinations.push_back(place.next());
     lane.copy(place.previous(), std::move(destinations));
   }
@@ -61,7 +61,7 @@ void all_gather(const PlanHeader& header, const Place& place, std::int64_t first
 /// From the root onwards round the ring, up to the rank behind the root.
 void broadcast(const PlanHeader& header, std::uint32_t rank, const Place& place, LaneBuilder& lane) {
   const std::uint32_t root = header.collective == Collective::send_recv ? 0 : header.root;
-  std::vector<Operand> destinations;
+  Operands destinations;
   if (place.ahead(1) != root) destinations.push_back(place.next());
   if (has_output(header, rank)) destinations.push_back(output(0));
   lane.copy(rank == root ? input(0) : place.previous(), std::move(destinations));
@@ -79,7 +79,7 @@ void reduce(const PlanHeader& header, std::uint32_t rank, const Place& place, La
 
 /// Along the ranks' own numbers. What goes on isn't finished, what stays is.
 void scan(const PlanHeader& header, std::uint32_t rank, LaneBuilder& lane) {
-  std::vector<Operand> destinations{output(0)};
+  Operands destinations{output(0)};
   if (rank + 1 < header.ranks) destinations.push_back(link(rank + 1));
   if (rank == 0)
     lane.copy(input(0), std::move(destinations));

@@ -21,17 +21,17 @@ struct Half {
   Operand to_child(std::uint32_t k) const { return link(place.children[k], 2 * tree + 1); }
 };
 
-std::vector<Operand> with_children(std::vector<Operand> destinations, const Half& half) {
+Operands with_children(Operands destinations, const Half& half) {
   for (std::uint32_t k = 0; k < half.place.child_count; ++k) destinations.push_back(half.to_child(k));
   return destinations;
 }
 
 /// The first tree's children enclose their parent's number, so its reductions run in the order of ranks.
 void climb(const PlanHeader& header, const Half& half, LaneBuilder& lane) {
-  std::vector<Operand> sources;
+  Operands sources;
   for (std::uint32_t k = 0; k < half.place.child_count; ++k) sources.push_back(half.from_child(k));
   sources.insert(sources.begin() + (sources.empty() ? 0 : 1), input(half.tree));
-  std::vector<Operand> destinations{half.place.has_parent ? half.to_parent() : output(half.tree)};
+  Operands destinations{half.place.has_parent ? half.to_parent() : output(half.tree)};
   if (!half.place.has_parent && header.collective == Collective::all_reduce)
     destinations = with_children(std::move(destinations), half);
   if (sources.size() == 1)

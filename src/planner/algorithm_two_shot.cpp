@@ -19,7 +19,7 @@ void publish(const PlanHeader& header, std::uint32_t rank, LaneBuilder& lane) {
 }
 
 void reduce_part(const PlanHeader& header, std::uint32_t rank, LaneBuilder& lane) {
-  std::vector<Operand> sources;
+  Operands sources;
   sources.reserve(header.ranks);
   for (std::uint32_t from = 0; from < header.ranks; ++from)
     sources.push_back(from == rank ? input(rank) : scratch_of(from, rank));

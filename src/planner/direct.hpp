@@ -11,8 +11,8 @@ inline void wait_for_others(const PlanHeader& header, std::uint32_t rank, std::u
 }
 
 /// Chunk `index` of all ranks' inputs, in the order of ranks.
-inline std::vector<Operand> all_inputs(const PlanHeader& header, std::uint32_t rank, std::uint32_t index) {
-  std::vector<Operand> sources;
+inline Operands all_inputs(const PlanHeader& header, std::uint32_t rank, std::uint32_t index) {
+  Operands sources;
   sources.reserve(header.ranks);
   for (std::uint32_t from = 0; from < header.ranks; ++from) sources.push_back(from == rank ? input(index) : input_of(from, index));
   return sources;

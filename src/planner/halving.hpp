@@ -32,9 +32,9 @@ Span halve(const Group& group, Span span, LaneBuilder& lane) {
     const auto current = [&](std::uint32_t chunk) { return reduced ? output(chunk, half) : input(chunk, half); };
     const Operand partner = link(group.partner(round), 0, half);
     lane.copy(current(given), {partner});
-    std::vector<Operand> sources{current(kept), partner};
+    Operands sources{current(kept), partner};
     if (upper) std::swap(sources[0], sources[1]);
-    std::vector<Operand> destinations{output(kept, half)};
+    Operands destinations{output(kept, half)};
     if (last) destinations.push_back(partner);  // whom the all-gather begins with
     lane.reduce(std::move(sources), std::move(destinations), last);
     reduced = true;

@@ -15,13 +15,13 @@
 namespace rondo::planner {
 
 template <class Paths>
-std::vector<Operand> takers(const Paths& paths, std::uint32_t block) {
-  std::vector<Operand> links;
+Operands takers(const Paths& paths, std::uint32_t block) {
+  Operands links;
   for (const std::uint32_t rank : paths.to(block)) links.push_back(link(rank, block));
   return links;
 }
 
-inline std::vector<Operand> with(Operand first, std::vector<Operand> others) {
+inline Operands with(Operand first, Operands others) {
   others.insert(others.begin(), first);
   return others;
 }
@@ -34,8 +34,8 @@ void gather_along(const Paths& paths, LaneBuilder& lane) {
 
 /// What comes back of one block, and this rank's own contribution: those that took it last have least to wait for, so they come first.
 template <class Paths>
-void combine(const Paths& paths, std::uint32_t block, std::vector<Operand> destinations, bool finish, LaneBuilder& lane) {
-  std::vector<Operand> sources = takers(paths, block);
+void combine(const Paths& paths, std::uint32_t block, Operands destinations, bool finish, LaneBuilder& lane) {
+  Operands sources = takers(paths, block);
   sources.push_back(input(block));
   std::reverse(sources.begin(), sources.end());
   if (sources.size() == 1)

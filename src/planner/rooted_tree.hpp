@@ -19,7 +19,7 @@ struct RootedPlace {
 
 /// Every child has a step of its own, so that the first doesn't wait for the last one's copy.
 inline void broadcast_along(const RootedPlace& place, LaneBuilder& lane) {
-  std::vector<Operand> destinations{output(0)};
+  Operands destinations{output(0)};
   if (!place.children.empty()) destinations.push_back(link(place.children[0]));
   lane.copy(place.is_root ? input(0) : link(place.parent), std::move(destinations));
   for (std::size_t k = 1; k < place.children.size(); ++k) lane.copy(output(0), {link(place.children[k])});
@@ -27,7 +27,7 @@ inline void broadcast_along(const RootedPlace& place, LaneBuilder& lane) {
 
 /// The children that have least below them are heard first.
 inline void reduce_along(const RootedPlace& place, LaneBuilder& lane) {
-  std::vector<Operand> sources{input(0)};
+  Operands sources{input(0)};
   for (auto child = place.children.rbegin(); child != place.children.rend(); ++child) sources.push_back(link(*child));
   const Operand destination = place.is_root ? output(0) : link(place.parent);
   if (sources.size() == 1)

@@ -1,6 +1,7 @@
 // Spells steps: what the algorithms write their programs with.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -47,10 +48,10 @@ class LaneBuilder {
   /// Room for so many steps: compiling plans every rank's program once, so what growing costs is paid by every rank.
   void reserve(std::size_t steps) { lane_.steps.reserve(steps); }
 
-  void copy(const Operand& source, std::vector<Operand> destinations, bool finish = false) {
+  void copy(const Operand& source, Operands destinations, bool finish = false) {
     add({StepKind::copy, finish, skew, {}, {source}, std::move(destinations), {}});
   }
-  void reduce(std::vector<Operand> sources, std::vector<Operand> destinations, bool finish) {
+  void reduce(Operands sources, Operands destinations, bool finish) {
     add({StepKind::reduce, finish, skew, {}, std::move(sources), std::move(destinations), {}});
   }
   void signal() { add({StepKind::signal, false, skew, {}, {}, {}, {}}); }
@@ -67,7 +68,11 @@ class LaneBuilder {
   }
 
  private:
-  void add(Step step) { lane_.steps.push_back(std::move(step)); }
+  void add(Step step) {
+    std::vector<Step>& steps = lane_.steps;
+    if (steps.size() == steps.capacity()) steps.reserve(std::max<std::size_t>(8, 4 * steps.size()));  // moving steps costs more than making them
+    steps.push_back(std::move(step));
+  }
   Lane lane_;
 };
 

@@ -4,6 +4,8 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "plan/form.hpp"
+
 namespace rondo::verifier {
 namespace {
 
@@ -16,11 +18,14 @@ class ImageMaker {
   explicit ImageMaker(const Plan& plan) : plan_(plan) { image_.header = plan.header; }
 
   Result<Image> make() {
+    if (auto fine = plan::check_header(plan_); !fine) return fine.error();
+    plan::ProgramChecks checks(plan_.header, Form::whole);
     image_.rank_lanes.push_back(0);
     image_.lane_steps.push_back(0);
     image_.scratch_chunks.assign(plan_.header.ranks, 0);
     for (std::uint32_t rank = 0; rank < plan_.header.ranks; ++rank) {
       const Program program = plan_.program(rank);
+      if (auto fine = checks.add(program); !fine) return fine.error();
       for (const Lane& lane : program.lanes) {
         if (image_.steps.size() + lane.steps.size() > max_steps)
           return too_large("more than " + std::to_string(max_steps) + " steps");
@@ -29,6 +34,7 @@ class ImageMaker {
       image_.rank_lanes.push_back(image_.lanes());
       if (image_.accesses > max_work) return too_large("more than " + std::to_string(max_work) + " chunk accesses");
     }
+    if (auto fine = checks.end(); !fine) return fine.error();
     FlatStep end;
     end.first_after = static_cast<std::uint32_t>(image_.afters.size());
     image_.steps.push_back(end);

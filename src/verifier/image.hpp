@@ -103,7 +103,7 @@ struct Image {
   std::uint64_t work(std::uint64_t pieces) const;
 };
 
-/// Lays a plan of good form flat. Error (invalid_plan): it is larger than the verifier takes.
+/// Checks a plan's form and lays it flat, in one pass over its programs. Errors (invalid_plan): its form is wrong, or it is larger than the verifier takes.
 Result<Image> make_image(const Plan& plan);
 
 }  // namespace rondo::verifier

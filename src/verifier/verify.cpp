@@ -100,7 +100,6 @@ Proof refuse(const Error& error) {
 }  // namespace
 
 Proof verify(const Plan& plan) {
-  if (const auto form = check_form(plan); !form) return refuse(form.error());
   auto image = make_image(plan);
   if (!image) return refuse(image.error());
   Report report(*image);

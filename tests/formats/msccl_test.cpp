@@ -73,14 +73,14 @@ TEST_CASE("a two-gpu MSCCL ring becomes the plan it describes") {
   REQUIRE(steps.size() == 3);
   const Operand link{Buffer::link, 0, 0, 1};
   CHECK(steps[0].kind == StepKind::copy);
-  CHECK(steps[0].sources == std::vector<Operand>{{Buffer::input, self, 1, 1}});
-  CHECK(steps[0].destinations == std::vector<Operand>{link});
+  CHECK(steps[0].sources == Operands{{Buffer::input, self, 1, 1}});
+  CHECK(steps[0].destinations == Operands{link});
   CHECK(steps[1].kind == StepKind::reduce);
   CHECK(steps[1].finish);
-  CHECK(steps[1].sources == std::vector<Operand>{link, {Buffer::input, self, 0, 1}});
-  CHECK(steps[1].destinations == std::vector<Operand>{{Buffer::output, self, 0, 1}, link});
-  CHECK(steps[2].sources == std::vector<Operand>{link});
-  CHECK(steps[2].destinations == std::vector<Operand>{{Buffer::output, self, 1, 1}});
+  CHECK(steps[1].sources == Operands{link, {Buffer::input, self, 0, 1}});
+  CHECK(steps[1].destinations == Operands{{Buffer::output, self, 0, 1}, link});
+  CHECK(steps[2].sources == Operands{link});
+  CHECK(steps[2].destinations == Operands{{Buffer::output, self, 1, 1}});
   CHECK(perform(plan) == "");
 }
 
@@ -92,7 +92,7 @@ TEST_CASE("a three-gpu MSCCL ring runs in place and out of place, and its nop or
   const Program program = plan.program(0);
   REQUIRE(program.lanes.size() == 2);
   REQUIRE(program.lanes[1].steps.size() == 3);
-  CHECK(program.lanes[1].steps[0].after == std::vector<After>{{0, 2}});
+  CHECK(program.lanes[1].steps[0].after == Afters{{0, 2}});
   CHECK(perform(plan) == "");
   CHECK(perform(plan, false, 1) != "");  // at depth 1 every gpu waits for room on its link
 }
@@ -133,7 +133,7 @@ TEST_CASE("an in-place all-gather that reads its own block of the output reads t
   const Plan plan = imported(algo(
       "allgather", 2, 2, true, gpu(0, block(0, 1, 1, steps("o0", "o1"))) + gpu(1, block(0, 0, 0, steps("o1", "o0")))));
   CHECK(plan.header.chunks_per_block == 1);
-  CHECK(plan.program(1).lanes[0].steps[0].sources == std::vector<Operand>{{Buffer::input, self, 0, 1}});
+  CHECK(plan.program(1).lanes[0].steps[0].sources == Operands{{Buffer::input, self, 0, 1}});
   CHECK(perform(plan) == "");
 }
 
@@ -239,10 +239,10 @@ TEST_CASE("a dependency on a nop is one on the step that follows it") {
                                 "<step s=\"2\" type=\"rrc\" srcbuf=\"i\" srcoff=\"1\" dstbuf=\"o\" dstoff=\"1\" "
                                 "cnt=\"1\" depid=\"1\" deps=\"0\"");
   const Plan plan = imported(text);
-  CHECK(plan.program(0).lanes[0].steps[2].after == std::vector<After>{{1, 0}});
+  CHECK(plan.program(0).lanes[0].steps[2].after == Afters{{1, 0}});
   CHECK(perform(plan) != "");  // each now waits for the other
   const Plan later = imported(with(text, "depid=\"1\" deps=\"0\"", "depid=\"1\" deps=\"2\""));
-  CHECK(later.program(0).lanes[0].steps[2].after == std::vector<After>{{1, 1}});
+  CHECK(later.program(0).lanes[0].steps[2].after == Afters{{1, 1}});
 }
 
 TEST_CASE("a wrong chunk in an MSCCL file stays wrong in the plan") {

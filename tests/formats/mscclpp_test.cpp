@@ -70,13 +70,13 @@ TEST_CASE("an MSCCL++ two-shot in packets becomes writes, signals and waits") {
   const std::vector<Step> steps = steps_of(plan, 0, 0);
   REQUIRE(steps.size() == 5);
   CHECK(steps[0].kind == StepKind::copy);
-  CHECK(steps[0].destinations == std::vector<Operand>{{Buffer::scratch, 1, 0, 2}});
+  CHECK(steps[0].destinations == Operands{{Buffer::scratch, 1, 0, 2}});
   CHECK(steps[1].kind == StepKind::signal);
   CHECK(steps[2].kind == StepKind::wait);
   CHECK(steps[2].wait == WaitFor{1, 0, 0, 0});
   CHECK(steps[3].kind == StepKind::reduce);
   CHECK(steps[3].finish);
-  CHECK(steps[3].destinations == std::vector<Operand>{{Buffer::output, self, 0, 2}, {Buffer::scratch, 1, 2, 2}});
+  CHECK(steps[3].destinations == Operands{{Buffer::output, self, 0, 2}, {Buffer::scratch, 1, 2, 2}});
   CHECK(steps[4].kind == StepKind::signal);
   const std::vector<Step> unpack = steps_of(plan, 1, 1);
   REQUIRE(unpack.size() >= 2);
@@ -93,8 +93,8 @@ TEST_CASE("an MSCCL++ plan over peers' inputs is direct, and what it writes ther
   const std::vector<Step> steps = steps_of(plan, 1, 0);
   REQUIRE(steps.size() == 5);
   CHECK(steps[1].wait == WaitFor{0, 0, 0, 0});
-  CHECK(steps[2].sources == std::vector<Operand>{{Buffer::input, 0, 1, 1}, {Buffer::input, self, 1, 1}});
-  CHECK(steps[2].destinations == std::vector<Operand>{{Buffer::output, self, 1, 1}, {Buffer::output, 0, 1, 1}});
+  CHECK(steps[2].sources == Operands{{Buffer::input, 0, 1, 1}, {Buffer::input, self, 1, 1}});
+  CHECK(steps[2].destinations == Operands{{Buffer::output, self, 1, 1}, {Buffer::output, 0, 1, 1}});
   CHECK(steps[2].finish);
   CHECK(steps[4].wait == WaitFor{0, 0, 1, 0});
   CHECK(perform(plan) == "");
@@ -147,7 +147,7 @@ TEST_CASE("thread blocks that share an operation each do a slice of every chunk"
   };
   const Plan plan = imported(one_gpu({part(0), part(1), part(2)}));
   CHECK(plan.header.chunks_per_block == 6);
-  CHECK(steps_of(plan, 0, 1).at(0).sources == std::vector<Operand>{{Buffer::input, self, 2, 2}});
+  CHECK(steps_of(plan, 0, 1).at(0).sources == Operands{{Buffer::input, self, 2, 2}});
   CHECK(perform(plan) == "");
   CHECK(perform(imported(one_gpu({part(0), part(1), part(1)}))) != "");
 }

@@ -180,7 +180,7 @@ TEST_CASE("steps have as many operands as their kind, of equal length") {
 
 TEST_CASE("input is never written, and destinations overlap sources only exactly") {
   CHECK(has(bad_step(3, [](Step& s) { s.destinations[0] = input(0); }), "input is a destination"));
-  const auto move = [](std::vector<Operand> from, std::vector<Operand> to) {
+  const auto move = [](Operands from, Operands to) {
     return bad_step(3, [&](Step& s) { s = from.size() == 1 ? copy(from[0], to) : combine(from, to); });
   };
   const auto out = [](std::uint32_t first) { return Operand{Buffer::output, self, first, 2}; };

@@ -57,8 +57,8 @@ class RandomPlan {
   std::uint32_t below(std::size_t n) { return static_cast<std::uint32_t>(random_() % n); }
   std::uint32_t number() { return static_cast<std::uint32_t>(random_() >> (32 + below(32))) + 1; }
 
-  std::vector<Operand> operands() {
-    std::vector<Operand> made(below(4));
+  Operands operands() {
+    Operands made(below(4));
     for (Operand& o : made) {
       o.buffer = static_cast<Buffer>(below(4));
       if (o.buffer == Buffer::link || below(2) == 1) o.rank = number();

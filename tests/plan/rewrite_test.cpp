@@ -152,7 +152,7 @@ TEST_CASE("credits also hold for lanes of one rank that share scratch, and `afte
   std::string why;
   CHECK_FALSE(all_reduces(plan, 9, false, why, 50));
   const Plan guarded = add_credits(plan);
-  CHECK(guarded.program(0).lanes[1].steps[0].after == std::vector<After>{{0, 1}});
+  CHECK(guarded.program(0).lanes[1].steps[0].after == Afters{{0, 1}});
   CHECK(all_reduces(guarded, 9, false, why, 50));
   CHECK(all_reduces(lower(guarded), 9, false, why, 50));
 }

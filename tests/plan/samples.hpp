@@ -27,12 +27,12 @@ inline Lane ring_lane(std::uint32_t p, std::uint32_t rank, std::uint32_t first, 
   lane.steps.push_back(copy(input(first + rank), {link(next, channel)}));
   for (std::uint32_t s = 1; s < p; ++s) {
     const std::uint32_t c = first + (rank + p - s) % p;
-    std::vector<Operand> to{link(next, channel)};
+    Operands to{link(next, channel)};
     if (s == p - 1) to.insert(to.begin(), output(c));
     lane.steps.push_back(combine({link(previous, channel), input(c)}, to, s == p - 1, skew_each * s));
   }
   for (std::uint32_t s = 0; s + 1 < p; ++s) {
-    std::vector<Operand> to{output(first + (rank + p - s) % p)};
+    Operands to{output(first + (rank + p - s) % p)};
     if (s + 2 < p) to.push_back(link(next, channel));
     lane.steps.push_back(copy(link(previous, channel), to, skew_each * (p + s)));
   }
@@ -53,7 +53,7 @@ inline Plan read_peers(std::uint32_t p, std::uint32_t chunks = 1) {
   for (std::uint32_t rank = 0; rank < p; ++rank) {
     Lane lane;
     for (std::uint32_t c = 0; c < chunks; ++c) {
-      std::vector<Operand> sources;
+      Operands sources;
       for (std::uint32_t q = 0; q < p; ++q) sources.push_back(input(c, q == rank ? self : q));
       lane.steps.push_back(combine(sources, {output(c)}, true));
     }
@@ -72,7 +72,7 @@ inline Plan read_peers(std::uint32_t p, std::uint32_t chunks = 1) {
 inline Plan two_shot_puts(std::uint32_t p) {
   std::vector<Program> programs(p);
   for (std::uint32_t rank = 0; rank < p; ++rank) {
-    std::vector<Operand> sources, destinations;
+    Operands sources, destinations;
     for (std::uint32_t q = 0; q < p; ++q) {
       sources.push_back(input(rank, q == rank ? self : q));
       destinations.push_back(output(rank, q == rank ? self : q));
@@ -96,7 +96,7 @@ inline Plan one_shot_without_credits(std::uint32_t p) {
     Lane lane;
     lane.steps.push_back(copy(input(0), {scratch(0)}));
     lane.steps.push_back(signal());
-    std::vector<Operand> sources;
+    Operands sources;
     for (std::uint32_t q = 0; q < p; ++q) {
       if (q != rank) lane.steps.push_back(wait(q, 0, 0));
       sources.push_back(scratch(0, q == rank ? self : q));

@@ -21,7 +21,7 @@ inline Operand link(std::uint32_t peer, std::uint32_t channel = 0) {
   return {Buffer::link, peer, channel, 1};
 }
 
-inline Step copy(Operand from, std::vector<Operand> to, std::uint32_t skew = 0) {
+inline Step copy(Operand from, Operands to, std::uint32_t skew = 0) {
   Step step;
   step.sources = {from};
   step.destinations = std::move(to);
@@ -30,7 +30,7 @@ inline Step copy(Operand from, std::vector<Operand> to, std::uint32_t skew = 0) 
 }
 
 /// A reduce step; another name, since std::reduce would be found where a vector is given.
-inline Step combine(std::vector<Operand> from, std::vector<Operand> to, bool finish = false, std::uint32_t skew = 0) {
+inline Step combine(Operands from, Operands to, bool finish = false, std::uint32_t skew = 0) {
   Step step;
   step.kind = StepKind::reduce;
   step.sources = std::move(from);

@@ -18,14 +18,14 @@ Operand link(std::uint32_t peer, std::uint32_t channel, std::uint32_t count) {
   return {Buffer::link, peer, channel, count};
 }
 
-Step copy(Operand from, std::vector<Operand> to) {
+Step copy(Operand from, Operands to) {
   Step step;
   step.sources = {from};
   step.destinations = std::move(to);
   return step;
 }
 
-Step reduce(std::vector<Operand> from, std::vector<Operand> to, bool finish) {
+Step reduce(Operands from, Operands to, bool finish) {
   Step step;
   step.kind = StepKind::reduce;
   step.finish = finish;
@@ -94,9 +94,9 @@ void wait_for_all(Lane& lane, std::uint32_t rank, std::uint32_t ranks, std::uint
 }
 
 /// The sources of rank `rank`'s shard: its own input, the peers' slots, in the order of ranks.
-std::vector<Operand> shard_sources(std::uint32_t rank, std::uint32_t ranks, Operand own, Buffer theirs,
+Operands shard_sources(std::uint32_t rank, std::uint32_t ranks, Operand own, Buffer theirs,
                                    std::uint32_t index) {
-  std::vector<Operand> sources;
+  Operands sources;
   for (std::uint32_t peer = 0; peer < ranks; ++peer)
     sources.push_back(peer == rank ? own : Operand{theirs, peer, index, 1});
   return sources;
@@ -196,12 +196,12 @@ Plan ring(std::uint32_t ranks, std::uint32_t channels) {
       Lane lane;
       lane.steps.push_back(copy(in(chunk(0)), {link(next, channel)}));
       for (std::uint32_t s = 1; s < ranks; ++s) {
-        std::vector<Operand> to = {link(next, channel)};
+        Operands to = {link(next, channel)};
         if (s + 1 == ranks) to.push_back(out(chunk(s)));
         lane.steps.push_back(reduce({link(before, channel), in(chunk(s))}, to, s + 1 == ranks));
       }
       for (std::uint32_t s = ranks; s < 2 * ranks - 1; ++s) {
-        std::vector<Operand> to = {out(chunk(s))};
+        Operands to = {out(chunk(s))};
         if (s + 2 < 2 * ranks) to.push_back(link(next, channel));
         lane.steps.push_back(copy(link(before, channel), to));
       }
@@ -216,7 +216,7 @@ Plan tree_broadcast(std::uint32_t ranks, std::uint32_t root) {
   made.root = root;
   return table(made, [&](std::uint32_t rank) {
     const std::uint32_t position = (rank + ranks - root) % ranks;
-    std::vector<Operand> to = {out(0)};
+    Operands to = {out(0)};
     for (const std::uint32_t child : {2 * position + 1, 2 * position + 2})
       if (child < ranks) to.push_back(link((child + root) % ranks));
     const Operand from = position == 0 ? in(0) : link(((position - 1) / 2 + root) % ranks);
@@ -275,7 +275,7 @@ Plan scatter_slots(std::uint32_t ranks) {
       lane.steps.push_back(copy(in(peer), {slot(rank, peer)}));  // put: into the peer's scratch
       lane.steps.push_back(signal());
     }
-    std::vector<Operand> sources;
+    Operands sources;
     for (std::uint32_t from = 0; from < ranks; ++from) {
       if (from == rank) {
         sources.push_back(in(rank));
@@ -333,7 +333,7 @@ Plan scatter_from_root(std::uint32_t ranks, std::uint32_t root) {
 Plan chain_scan(std::uint32_t ranks) {
   const PlanHeader made = header(Collective::scan, ranks, 1, 0, 1);
   return table(made, [&](std::uint32_t rank) {
-    std::vector<Operand> to{out(0)};
+    Operands to{out(0)};
     if (rank + 1 < ranks) to.push_back(link(rank + 1));
     Lane lane{{rank == 0 ? copy(in(0), to) : reduce({link(rank - 1), in(0)}, to, false)}};
     lane.steps.push_back(copy(out(0), {out(0)}));

@@ -15,8 +15,8 @@ Operand in(std::uint32_t index, std::uint32_t rank = self, std::uint32_t count =
 Operand out(std::uint32_t index, std::uint32_t rank = self, std::uint32_t count = 1);
 Operand slot(std::uint32_t index, std::uint32_t rank = self, std::uint32_t count = 1);
 Operand link(std::uint32_t peer, std::uint32_t channel = 0, std::uint32_t count = 1);
-Step copy(Operand from, std::vector<Operand> to);
-Step reduce(std::vector<Operand> from, std::vector<Operand> to, bool finish = false);
+Step copy(Operand from, Operands to);
+Step reduce(Operands from, Operands to, bool finish = false);
 Step signal();
 Step wait(std::uint32_t rank, std::uint32_t lane, std::uint32_t number, std::uint32_t lag = 0);
 Step skewed(Step step, std::uint32_t skew);

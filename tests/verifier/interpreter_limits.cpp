@@ -57,7 +57,7 @@ class LimitFinder {
     if (step.sources.empty() || step.destinations.empty()) return impossible("a step with nothing to read or to write");
     for (const Operand& source : step.sources) look_at(source, step.sources[0].count, false);
     for (const Operand& destination : step.destinations) look_at(destination, step.sources[0].count, true);
-    const auto twice = [&](const std::vector<Operand>& side, bool links) {
+    const auto twice = [&](const Operands& side, bool links) {
       std::set<std::tuple<Buffer, std::uint32_t, std::uint32_t>> seen;
       return std::any_of(side.begin(), side.end(), [&](const Operand& operand) {
         return (operand.buffer == Buffer::link) == links && !seen.emplace(operand.buffer, owner(operand), operand.index).second;

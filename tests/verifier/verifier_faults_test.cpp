@@ -212,7 +212,7 @@ TEST_CASE("links too shallow for the plan deadlock, and the least depth that hel
     const std::uint32_t peer = 1 - rank;
     for (std::uint32_t c = 0; c < 3; ++c) deep.steps(rank).push_back(copy(input(c), {link(peer)}));
     for (std::uint32_t c = 0; c < 3; ++c) {
-      std::vector<Operand> sources{input(c), link(peer)};
+      Operands sources{input(c), link(peer)};
       deep.steps(rank).push_back(combine(sources, {output(c)}, true));
     }
   }

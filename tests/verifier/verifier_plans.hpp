@@ -46,7 +46,7 @@ inline Draft one_shot() {
   Draft made = draft(Collective::all_reduce, 2, 1, 1, 2);
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
     const std::uint32_t peer = 1 - rank;
-    std::vector<Operand> sources{input(0), scratch(0, peer)};
+    Operands sources{input(0), scratch(0, peer)};
     if (rank == 1) std::swap(sources[0], sources[1]);
     made.steps(rank) = {wait(peer, 0, 1, 2), copy(input(0), {scratch(0)}),        signal(),
                         wait(peer, 0, 0),    combine(sources, {output(0)}, true), signal()};
@@ -70,7 +70,7 @@ inline Draft two_shot() {
   Draft made = draft(Collective::all_reduce, 2, 2, 2, 3);
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
     const std::uint32_t peer = 1 - rank;
-    std::vector<Operand> sources{input(rank), scratch(rank, peer)};
+    Operands sources{input(rank), scratch(rank, peer)};
     if (rank == 1) std::swap(sources[0], sources[1]);
     made.steps(rank) = {wait(peer, 0, 2, 3),
                         copy(input(peer), {scratch(peer)}),
@@ -95,12 +95,12 @@ inline Draft ring(std::uint32_t p, std::uint32_t depth = 2) {
     steps.push_back(copy(input(rank), {link(next)}));
     for (std::uint32_t s = 1; s < p; ++s) {
       const std::uint32_t c = (rank + p - s) % p;
-      std::vector<Operand> to{link(next)};
+      Operands to{link(next)};
       if (s == p - 1) to.insert(to.begin(), output(c));
       steps.push_back(combine({link(previous), input(c)}, to, s == p - 1));
     }
     for (std::uint32_t s = 0; s + 1 < p; ++s) {
-      std::vector<Operand> to{output((rank + p - s) % p)};
+      Operands to{output((rank + p - s) % p)};
       if (s + 2 < p) to.push_back(link(next));
       steps.push_back(copy(link(previous), to));
     }
@@ -112,7 +112,7 @@ inline Draft ring(std::uint32_t p, std::uint32_t depth = 2) {
 inline Draft broadcast_tree(std::uint32_t p) {
   Draft made = draft(Collective::broadcast, p, 1, 0, 2);
   for (std::uint32_t rank = 0; rank < p; ++rank) {
-    std::vector<Operand> to{output(0)};
+    Operands to{output(0)};
     for (std::uint32_t child = 2 * rank + 1; child <= 2 * rank + 2 && child < p; ++child) to.push_back(link(child));
     made.steps(rank) = {copy(rank == 0 ? input(0) : link((rank - 1) / 2), to)};
   }
@@ -129,7 +129,7 @@ inline Draft all_gather_in_place(std::uint32_t p) {
     const std::uint32_t previous = (rank + p - 1) % p;
     made.steps(rank).push_back(copy(input(0), {link(next)}));
     for (std::uint32_t s = 1; s < p; ++s) {
-      std::vector<Operand> to{output((rank + p - s) % p)};
+      Operands to{output((rank + p - s) % p)};
       if (s + 1 < p) to.push_back(link(next));
       made.steps(rank).push_back(copy(link(previous), to));
     }
