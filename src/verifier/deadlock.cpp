@@ -52,7 +52,7 @@ bool flows(const Image& image, std::uint64_t depth) {
 
 }  // namespace
 
-std::uint64_t check_deadlock(const Image& image, Report& report) {
+std::uint64_t check_deadlock(const Image& image, Report& report, Observer* one_piece) {
   const std::uint64_t depth = image.header.depth;
   std::uint64_t spread = 0;
   const auto enough = enough_pieces(image, depth, spread);
@@ -60,20 +60,22 @@ std::uint64_t check_deadlock(const Image& image, Report& report) {
   for (std::uint64_t pieces = enough.value_or(1);; pieces *= 2) {
     if (image.work(pieces) > max_work || pieces > (1u << 20)) break;
     Walk walk(image, static_cast<std::uint32_t>(pieces), depth);
-    if (!walk.run(nullptr)) {
+    if (!walk.run(pieces == 1 ? one_piece : nullptr)) {
       const std::vector<Blocked> circle = walk.circle();
       report.add(Fault::deadlock, circle.front().step, describe_circle(image, circle));
       return 0;
     }
-    if (enough) return spread;
+    if (!enough) continue;
+    if (pieces > 1 && one_piece != nullptr) Walk(image, 1, depth).run(one_piece);
+    return spread;
   }
   report.add_rank(Fault::deadlock, 0, "waits reach ever further ahead, so that a long message stops");
   return 0;
 }
 
 std::uint32_t least_safe_depth(const Image& image) {
+  if (image.links.empty()) return flows(image, image.header.depth) ? 1 : 0;
   if (flows(image, 1)) return 1;
-  if (image.links.empty()) return 0;
   const auto spread = piece_spread(image, never_full);
   if (!spread) return 0;
   // A link that holds the messages of that many pieces never makes its sender wait for longer than others do.

@@ -14,7 +14,7 @@ namespace rondo::verifier {
 namespace {
 
 /// The orders of a run: clocks, races, the rule of calls.
-class Orders : public Observer {
+class Orders final : public Observer {
  public:
   Orders(const Image& image, const Question& question, const Layout& layout, const Neighbours& neighbours,
          Report& report)
@@ -46,63 +46,95 @@ class Orders : public Observer {
   UserBuffers users_;
 };
 
-class Moves : public Observer {
- public:
-  Moves(const Image& image, Values& values) : image_(image), values_(values) {}
+}  // namespace
+
+/// What a walk is asked at once: orders by the clocks of neighbours, and values.
+struct Examination::Parts final : Observer {
+  Parts(const Image& plan, const Question& asked, Report& to)
+      : image(plan), question(asked), report(to), layout(plan, asked.pieces, asked.in_place, asked.users), suspicions(plan) {}
+
   void step(std::uint32_t lane, std::uint32_t step, std::uint32_t piece) override {
-    const StepKind kind = image_.steps[step].kind;
-    if (kind == StepKind::copy || kind == StepKind::reduce) values_.move(image_.lane_rank[lane], step, piece);
+    if (orders) orders->step(lane, step, piece);
+    const StepKind kind = image.steps[step].kind;
+    if (values && (kind == StepKind::copy || kind == StepKind::reduce)) values->move(image.lane_rank[lane], step, piece);
   }
 
- private:
-  const Image& image_;
-  Values& values_;
+  void prepare_orders();
+  void prepare_values();
+  Answer end_orders();
+  Answer walk_with_full_clocks();
+
+  const Image& image;
+  const Question question;
+  Report& report;
+  const Layout layout;         // of what is followed for orders
+  Report suspicions;           // what the clocks of neighbours can't exclude
+  Neighbours neighbours;
+  bool asks_orders = false;    // somebody can meet somewhere
+  bool too_large = false;
+  std::optional<Orders> orders;
+  std::optional<Layout> value_layout;
+  std::optional<Values> values;
 };
 
-Answer examine_orders(const Image& image, const Question& question, Report& report) {
-  const Layout layout(image, question.pieces, question.in_place, question.users);
-  const Layout one(image, 1, question.in_place, question.users);
-  if (layout.cells() > max_cells) return Answer::too_large;
+void Examination::Parts::prepare_orders() {
   const bool is_barrier = image.header.collective == Collective::barrier;
-  if (layout.cells() == 0 && !question.users && !is_barrier) return Answer::done;  // nowhere to meet
-  if (!is_barrier) {
-    const Neighbours neighbours = find_neighbours(image, one);
-    if (!neighbours.empty()) {
-      Report suspicions(image);
-      Orders orders(image, question, layout, neighbours, suspicions);
-      Walk(image, question.pieces, image.header.depth).run(&orders);
-      const Answer answer = orders.end(suspicions);
-      if (suspicions.empty()) return answer;
-    }
-  }
+  too_large |= layout.cells() > max_cells;
+  asks_orders = !too_large && (layout.cells() > 0 || question.users || is_barrier);
+  if (!asks_orders || is_barrier) return;
+  neighbours = find_neighbours(image, Layout(image, 1, question.in_place, question.users));
+  if (!neighbours.empty()) orders.emplace(image, question, layout, neighbours, suspicions);
+}
+
+void Examination::Parts::prepare_values() {
+  value_layout.emplace(image, question.pieces, question.in_place, true);
+  too_large |= value_layout->cells() > max_cells;
+  if (!too_large) values.emplace(image, *value_layout, question.pieces);
+}
+
+Answer Examination::Parts::end_orders() {
+  if (!asks_orders) return Answer::done;
+  if (!orders) return walk_with_full_clocks();
+  const Answer answer = orders->end(suspicions);
+  return suspicions.empty() ? answer : walk_with_full_clocks();
+}
+
+Answer Examination::Parts::walk_with_full_clocks() {
   const std::uint64_t lanes = image.lanes();
   if (lanes * lanes > max_clock_words || image.work(question.pieces) * lanes / 8 > max_dense_work)
     return Answer::too_large;
   const Neighbours all;
-  Orders orders(image, question, layout, all, report);
-  Walk(image, question.pieces, image.header.depth).run(&orders);
-  return orders.end(report);
+  Orders exact(image, question, layout, all, report);
+  Walk(image, question.pieces, image.header.depth).run(&exact);
+  return exact.end(report);
 }
 
-Answer examine_values(const Image& image, const Question& question, Report& report) {
-  const Layout layout(image, question.pieces, question.in_place, true);
-  if (layout.cells() > max_cells) return Answer::too_large;
-  Values values(image, layout, question.pieces);
-  Moves moves(image, values);
-  Walk(image, question.pieces, image.header.depth).run(&moves);
-  if (values.overflowed()) return Answer::too_large;
-  values.check_outputs(report);
-  return Answer::done;
+Examination::Examination(const Image& image, const Question& question, Report& report)
+    : parts_(std::make_unique<Parts>(image, question, report)) {
+  if (image.work(question.pieces) > max_work) parts_->too_large = true;
+  if (question.orders && !parts_->too_large) parts_->prepare_orders();
+  if (question.values && !parts_->too_large) parts_->prepare_values();
 }
 
-}  // namespace
+Examination::~Examination() = default;
+
+Observer* Examination::observer() {
+  return !parts_->too_large && (parts_->orders || parts_->values) ? parts_.get() : nullptr;
+}
+
+Answer Examination::end() {
+  if (parts_->too_large) return Answer::too_large;
+  const Answer answer = parts_->end_orders();
+  if (answer == Answer::too_large || !parts_->values) return answer;
+  if (parts_->values->overflowed()) return Answer::too_large;
+  parts_->values->check_outputs(parts_->report);
+  return answer;
+}
 
 Answer examine(const Image& image, const Question& question, Report& report) {
-  if (image.work(question.pieces) > max_work) return Answer::too_large;
-  Answer answer = Answer::done;
-  if (question.orders) answer = examine_orders(image, question, report);
-  if (answer == Answer::too_large || !question.values) return answer;
-  return examine_values(image, question, report) == Answer::too_large ? Answer::too_large : answer;
+  Examination examination(image, question, report);
+  if (Observer* const observer = examination.observer()) Walk(image, question.pieces, image.header.depth).run(observer);
+  return examination.end();
 }
 
 }  // namespace rondo::verifier

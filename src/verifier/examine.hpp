@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "verifier/image.hpp"
 #include "verifier/report.hpp"
+#include "verifier/walk.hpp"
 
 namespace rondo::verifier {
 
@@ -22,7 +24,24 @@ enum class Answer {
   too_large,  ///< would take more than the verifier allows itself
 };
 
-/// Takes plans whose messages match and that don't deadlock.
+/// A question and the walk that answers it. Takes plans whose messages match.
+class Examination {
+ public:
+  Examination(const Image& image, const Question& question, Report& report);
+  ~Examination();
+
+  /// To be told of a walk over question.pieces; null where there is nothing to be told.
+  Observer* observer();
+
+  /// When that walk has come to its end: says what is wrong. Where clocks of neighbours don't suffice, it walks again.
+  Answer end();
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+/// The examination with a walk of its own, which mustn't deadlock.
 Answer examine(const Image& image, const Question& question, Report& report);
 
 }  // namespace rondo::verifier

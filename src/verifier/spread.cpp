@@ -128,6 +128,7 @@ class Delays {
 }  // namespace
 
 std::optional<std::uint64_t> piece_spread(const Image& image, std::uint64_t depth) {
+  if (image.low_skew == image.high_skew) return 0;  // nothing waits for a piece of its future
   std::vector<Edge> edges;
   if (!collect(image, depth, edges)) return std::nullopt;
   return Delays(image, edges).spread();

@@ -8,6 +8,7 @@
 #include "verifier/image.hpp"
 #include "verifier/messages.hpp"
 #include "verifier/report.hpp"
+#include "verifier/spread.hpp"
 
 namespace rondo {
 namespace {
@@ -18,14 +19,29 @@ class Prover {
  public:
   Prover(const Image& image, Report& report) : image_(image), report_(report) {}
 
-  /// Returns the spread of pieces; stops at what makes further questions pointless.
+  /// Stops at what makes further questions pointless.
   void prove() {
     check_messages(image_, report_);
     if (!report_.empty()) return;
-    spread_ = check_deadlock(image_, report_);
+    Examination first(image_, alias_question(!image_.header.out_of_place), report_);
+    spread_ = check_deadlock(image_, report_, first.observer());
     if (!report_.empty()) return;
-    if (image_.header.out_of_place) prove_alias(false);
-    if (image_.header.in_place) prove_alias(true);
+    if (first.end() == Answer::too_large) say_too_large();
+    if (image_.header.out_of_place && image_.header.in_place) ask(alias_question(true));
+    if (uses_slots()) prove_slots();
+  }
+
+  /// Of a proved plan with fewer slots that doesn't deadlock: what may be wrong now. With one piece values don't depend on slots.
+  void prove_again() {
+    const auto spread = piece_spread(image_, image_.header.depth);
+    if (!spread) return say_too_large();
+    spread_ = *spread;
+    for (const bool in_place : {false, true}) {
+      if (in_place ? !image_.header.in_place : !image_.header.out_of_place) continue;
+      Question question = alias_question(in_place);
+      question.values = false;
+      if (question.orders) ask(question);
+    }
     if (uses_slots()) prove_slots();
   }
 
@@ -39,13 +55,16 @@ class Prover {
   /// Whether lanes can meet in user buffers at all: peers', or several lanes of one rank.
   bool users_meet() const { return image_.header.protocol == Protocol::direct || image_.lanes() > image_.header.ranks; }
 
-  void ask(const Question& question) { answer_ = examine(image_, question, report_); }
-
   /// One piece: the worst case for orders within a piece, and all there is to values.
-  void prove_alias(bool in_place) {
+  Question alias_question(bool in_place) const {
     const bool again = in_place && image_.header.out_of_place;
-    ask({1, in_place, users_meet() || !again, users_meet(), true});
-    if (answer_ == Answer::too_large) say_too_large();
+    return {1, in_place, users_meet() || !again, users_meet(), true};
+  }
+
+  Answer ask(const Question& question) {
+    const Answer answer = examine(image_, question, report_);
+    if (answer == Answer::too_large) say_too_large();
+    return answer;
   }
 
   /// depth + 1 pieces: the worst case for a slot's next tenant. Where pieces overtake one another, the tenants after
@@ -53,17 +72,14 @@ class Prover {
   void prove_slots() {
     const std::uint64_t depth = image_.header.depth;
     if (depth > (1u << 16)) return say_too_large();
-    ask({static_cast<std::uint32_t>(depth + 1), false, true, false, false});
-    if (answer_ == Answer::too_large) return say_too_large();
-    if (answer_ != Answer::reversed) return;
+    if (ask({static_cast<std::uint32_t>(depth + 1), false, true, false, false}) != Answer::reversed) return;
     const std::uint64_t tenants = spread_ / depth + 2;
     for (std::uint64_t n = 1; n <= tenants && report_.empty(); ++n) {
       const std::uint64_t pieces = n * depth + 1;
       if (pieces > (1u << 20)) return say_too_large();
       for (const bool in_place : {false, true}) {
         if (in_place ? !image_.header.in_place : !image_.header.out_of_place) continue;
-        ask({static_cast<std::uint32_t>(pieces), in_place, !in_place, false, true});
-        if (answer_ == Answer::too_large) return say_too_large();
+        if (ask({static_cast<std::uint32_t>(pieces), in_place, !in_place, false, true}) == Answer::too_large) return;
       }
     }
   }
@@ -73,7 +89,6 @@ class Prover {
   const Image& image_;
   Report& report_;
   std::uint64_t spread_ = 0;
-  Answer answer_ = Answer::done;
 };
 
 /// From `from` on, the first depth at which all that holds for the proved plan still holds: fewer slots may not block anybody
@@ -85,7 +100,7 @@ std::uint32_t least_proved_depth(Image& image, std::uint32_t from) {
   for (std::uint32_t depth = std::max(1u, from); depth < proved; ++depth) {
     image.header.depth = depth;
     Report report(image);
-    Prover(image, report).prove();
+    Prover(image, report).prove_again();
     if (report.empty()) return depth;
   }
   return proved;
