@@ -83,13 +83,16 @@ Result<Topology> discover_topology();
 
 /// Reads hwloc XML text. Errors name what was expected.
 Result<Topology> read_hwloc_xml(std::string_view text);
+/// Reads NCCL's topology XML (versions 1 and 2), or RCCL's: GPUs, what links them, PCI and network interfaces. Figures that the file doesn't tell are assumed,
+/// as NCCL does. Errors: invalid_argument, with the element that is wrong and what was expected.
+Result<Topology> read_nccl_xml(std::string_view text);
 /// Reads an hwloc synthetic string ("package:2 l3:2 core:4 pu:1"). Errors name what was expected.
 Result<Topology> read_synthetic(std::string_view description);
 
 /// FILE or SPEC as `rondo topo --from` takes it: an existing file's path, else a synthetic string.
 Result<Topology> load_topology(const std::string& file_or_spec);
 
-/// `n` ranks spread over the processors of a topology that has none, one per processor in order, wrapping around.
+/// `n` ranks spread over the processors of a topology, or over the GPUs of one that has no processors, one on each in their order, wrapping around.
 Topology with_ranks(Topology topology, std::uint32_t n);
 
 /// Where the calling thread may run in `topology`, which discover_topology() made on this machine: a rank's view is that

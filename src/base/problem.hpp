@@ -11,12 +11,14 @@ namespace rondo {
 
 class Problem {
  public:
-  explicit Problem(const char* where) : where_(where) {}
+  /// `where`: the function that reads; `code`: of what is wrong, where a report doesn't say.
+  explicit Problem(const char* where, Errc code = Errc::invalid_plan) : where_(where), code_(code) {}
 
   bool any() const { return first_.has_value(); }
 
   /// Keeps the first report; later ones are often its consequences.
-  void report(std::string detail, Errc code = Errc::invalid_plan) {
+  void report(std::string detail) { report(std::move(detail), code_); }
+  void report(std::string detail, Errc code) {
     if (!first_) first_ = Error{code, std::move(detail), 0, where_};
   }
 
@@ -24,6 +26,7 @@ class Problem {
 
  private:
   const char* where_;
+  Errc code_;
   std::optional<Error> first_;
 };
 

@@ -8,16 +8,16 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "base/xml_element.hpp"
 #include "formats/canonicalise.hpp"
 #include "formats/limits.hpp"
 #include "formats/names.hpp"
-#include "formats/xml_element.hpp"
 #include "rondo/formats.hpp"
 
 namespace rondo {
 namespace {
 
-using formats::Element;
+using Element = XmlElement;
 
 struct StepType {
   std::string_view name;

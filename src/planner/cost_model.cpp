@@ -39,10 +39,11 @@ WorstPath worst_path(const Topology& topology, std::uint32_t ranks) {
   return worst;
 }
 
-/// The scarcest host's processors for each of its ranks, at most one.
+/// The scarcest host's processors for each of its ranks, at most one. Ranks that are GPUs share none.
 double cores_per_rank(const Topology& topology) {
   std::vector<std::uint32_t> ranks_on(std::max<std::size_t>(1, topology.hosts.size()), 0);
   for (const RankPlace& place : topology.ranks) {
+    if (place.cpus.empty()) continue;
     if (place.host >= ranks_on.size()) ranks_on.resize(place.host + 1, 0);
     ++ranks_on[place.host];
   }

@@ -27,7 +27,8 @@ std::vector<Sort> sorts_above(const Topology& topology, const std::vector<std::u
   for (std::uint32_t position = 0; position < order.size(); ++position)
     for (std::int32_t node = topology.ranks[order[position]].node; node >= 0; node = topology.nodes[node].parent) {
       const Node& met = topology.nodes[node];
-      if (met.cpus.size() < 2) continue;
+      const bool holds_ranks = met.cpus.empty() ? node != topology.ranks[order[position]].node : met.cpus.size() > 1;
+      if (!holds_ranks) continue;
       const std::string name = sort_of(met);
       auto sort = std::find_if(sorts.begin(), sorts.end(), [&](const Sort& known) { return known.kind == met.kind && known.name == name; });
       if (sort == sorts.end()) sort = sorts.insert(sort, {met.kind, name, std::vector<std::int32_t>(order.size(), nowhere)});

@@ -4,14 +4,24 @@
 #include <array>
 #include <cerrno>
 #include <mutex>
+#include <sstream>
 
 #include "base/descriptors.hpp"
 #include "base/fd.hpp"
 #include "rondo/topology.hpp"
 #include "topology/files.hpp"
+#include "topology/identity.hpp"
 #include "topology/machine.hpp"
 
 namespace rondo {
+
+std::string identity_of(std::string_view form, std::string_view text) {
+  std::uint64_t hash = 14695981039346656037u;  // FNV-1a
+  for (const char byte : text) hash = (hash ^ static_cast<unsigned char>(byte)) * 1099511628211u;
+  std::ostringstream identity;
+  identity << form << '-' << std::hex << hash;
+  return identity.str();
+}
 
 std::string host_name() {
   std::array<char, 256> name{};

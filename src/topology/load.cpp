@@ -2,27 +2,18 @@
 
 #include <cerrno>
 #include <fstream>
-#include <sstream>
 
 #include "base/text.hpp"
 #include "rondo/topology.hpp"
 #include "topology/build.hpp"
 #include "topology/hwloc_objects.hpp"
+#include "topology/identity.hpp"
 #include "topology/interfaces.hpp"
 #include "topology/machine.hpp"
 #include "topology/quota.hpp"
 
 namespace rondo {
 namespace {
-
-// Equal texts get equal identities, so that two readings of one file are one host.
-std::string identity_of(std::string_view form, std::string_view text) {
-  std::uint64_t hash = 14695981039346656037u;  // FNV-1a
-  for (const char byte : text) hash = (hash ^ static_cast<unsigned char>(byte)) * 1099511628211u;
-  std::ostringstream identity;
-  identity << form << '-' << std::hex << hash;
-  return identity.str();
-}
 
 // In a container without devices, hwloc shows no interface.
 void add_interfaces(hwloc::Object& machine, const std::vector<std::string>& names) {
@@ -49,24 +40,43 @@ bool looks_like_path(const std::string& text) {
 Error unusable(const std::string& given, const std::string& why, int native) {
   return Error{Errc::io,
                in_quotes(given) + " " + why +
-                   "; expected an hwloc XML file, a topology written by 'rondo topo --format json', or a synthetic "
+                   "; expected an XML file of hwloc's or of NCCL's, a topology written by 'rondo topo --format json', or a synthetic "
                    "string such as 'package:2 l3:2 core:4 pu:1'",
                native,
                {}};
 }
 
+constexpr std::size_t max_file_bytes = std::size_t{64} << 20;
+
 Result<std::string> read_file(const std::string& path) {
   std::ifstream file{path, std::ios::binary};
-  std::ostringstream text;
+  std::string text(max_file_bytes + 1, '\0');
   errno = 0;
-  if (!file || !(text << file.rdbuf())) return unusable(path, errno != 0 ? "can't be read" : "is empty", errno);
-  return text.str();
+  if (!file || file.read(text.data(), static_cast<std::streamsize>(text.size())).gcount() == 0)
+    return unusable(path, errno != 0 ? "can't be read" : "is empty", errno);
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (text.size() > max_file_bytes) return unusable(path, "has more than " + std::to_string(max_file_bytes) + " bytes", 0);
+  return text;
+}
+
+/// The name of an XML document's root: what its first tag has that is no declaration and no comment.
+std::string_view root_element(std::string_view text) {
+  for (std::size_t at = text.find('<'); at != std::string_view::npos; at = text.find('<', at + 1)) {
+    if (text.substr(at, 4) == "<!--") {
+      at = text.find("-->", at + 4);
+      if (at == std::string_view::npos) return {};
+    } else if (at + 1 < text.size() && text[at + 1] != '?' && text[at + 1] != '!') {
+      const std::string_view rest = text.substr(at + 1);
+      return rest.substr(0, rest.find_first_of(" \t\r\n/>"));
+    }
+  }
+  return {};
 }
 
 Result<Topology> read_any(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
-  const bool json = first != std::string_view::npos && text[first] == '{';
-  return json ? read_topology_json(text) : read_hwloc_xml(text);
+  if (first != std::string_view::npos && text[first] == '{') return read_topology_json(text);
+  return root_element(text) == "system" ? read_nccl_xml(text) : read_hwloc_xml(text);
 }
 
 }  // namespace

@@ -11,10 +11,10 @@
 namespace rondo {
 namespace {
 
-std::vector<std::uint32_t> processors_of(const Topology& topology) {
+std::vector<std::uint32_t> nodes_of(const Topology& topology, NodeKind kind) {
   std::vector<std::uint32_t> nodes;
   for (std::uint32_t n = 0; n < topology.nodes.size(); ++n)
-    if (topology.nodes[n].kind == NodeKind::cpu) nodes.push_back(n);
+    if (topology.nodes[n].kind == kind) nodes.push_back(n);
   return nodes;
 }
 
@@ -77,13 +77,14 @@ RankPlace place_of_this_thread(const Topology& topology) {
 }
 
 Topology with_ranks(Topology topology, std::uint32_t n) {
-  const auto processors = processors_of(topology);
+  auto places = nodes_of(topology, NodeKind::cpu);
+  if (places.empty()) places = nodes_of(topology, NodeKind::gpu);
   topology.ranks.clear();
   for (std::uint32_t rank = 0; rank < n; ++rank) {
     RankPlace place;
     place.process = rank;
-    if (!processors.empty()) {
-      const std::uint32_t index = processors[rank % processors.size()];
+    if (!places.empty()) {
+      const std::uint32_t index = places[rank % places.size()];
       place.host = topology.nodes[index].host;
       place.cpus = topology.nodes[index].cpus;
       place.node = static_cast<std::int32_t>(index);

@@ -37,7 +37,8 @@ Seeds topologies() {
           {"topology/written.json", write_topology_json(machine())},
           {"topology/hwloc.xml", xml ? *xml : ""},
           {"topology/old.xml", topology_test::old_format},
-          {"topology/devices.xml", topology_test::devices}};
+          {"topology/devices.xml", topology_test::devices},
+          {"topology/nccl.xml", topology_test::nccl}};
 }
 
 /// Bytes behind the head that send_frame() puts before them.

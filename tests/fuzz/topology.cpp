@@ -1,4 +1,4 @@
-// Topologies: hwloc's XML, Rondo's JSON, synthetic strings.
+// Topologies: hwloc's XML and NCCL's, Rondo's JSON, synthetic strings.
 #include "rondo/topology.hpp"
 
 #include "fuzz.hpp"
@@ -11,7 +11,7 @@ constexpr std::size_t longest_description = 64;  // hwloc builds what it describ
 
 Result<Topology> read(std::string_view text) {
   if (text.starts_with('{')) return read_topology_json(text);
-  if (text.starts_with('<')) return read_hwloc_xml(text);
+  if (text.starts_with('<')) return text.find("<system") != std::string_view::npos ? read_nccl_xml(text) : read_hwloc_xml(text);
   return read_synthetic(text);
 }
 

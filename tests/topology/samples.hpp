@@ -55,4 +55,40 @@ inline const std::string devices = R"(<topology version="2.0"><object type="Mach
     initiator_cpuset="0x1"/></memattr>
 </topology>)";
 
+// NCCL's: two processors; a switch with two GPUs and an interface of two ports; an NVSwitch, a GPU that the file leaves out, a link to a processor.
+inline const std::string nccl = R"(<system version="2">
+  <!-- <topology> -->
+  <cpu numaid="0" affinity="00000001,0000000f" arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="143">
+    <pci busid="0000:10:00.0" class="0x060400" link_speed="16.0 GT/s PCIe" link_width="16">
+      <pci busid="0000:11:00.0" class="0x030200" link_speed="16.0 GT/s PCIe" link_width="16">
+        <gpu dev="0" sm="90" rank="0" gdr="1">
+          <nvlink target="0000:12:00.0" count="2" tclass="0x030200"/>
+          <nvlink target="0000:c1:00.0" count="3" tclass="0x068000"/>
+          <nvlink target="0000:c2:00.0" count="3" tclass="0x068000"/>
+        </gpu>
+      </pci>
+      <pci busid="0000:12:00.0" class="0x030200" link_speed="16.0 GT/s PCIe" link_width="16">
+        <gpu dev="1" sm="90" rank="1" gdr="1">
+          <nvlink target="0000:11:00.0" count="2" tclass="0x030200"/>
+          <nvlink target="0000:99:00.0" count="2" tclass="0x030200"/>
+          <nvlink target="0000:c1:00.0" count="6" tclass="0x068000"/>
+        </gpu>
+      </pci>
+      <pci busid="0000:13:00.0" class="0x020000" link_speed="8 GT/s" link_width="8">
+        <nic>
+          <net name="mlx5_0" dev="0" speed="200000" port="1" guid="0x1" maxconn="131072" gdr="1"/>
+          <net name="mlx5_1" dev="1" speed="100000" port="2" guid="0x2" maxconn="131072" gdr="1"/>
+        </nic>
+      </pci>
+    </pci>
+  </cpu>
+  <cpu numaid="1" affinity="00000006,00000000" arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="143">
+    <pci busid="0000:21:00.0" class="0x030200" link_speed="2.5 GT/s PCIe" link_width="4">
+      <gpu dev="2" sm="70"><nvlink target="ffff:ff:ff" count="1" tclass="0x068001"/></gpu>
+    </pci>
+    <nic><net name="eth0" dev="2" speed="10000"/></nic>
+  </cpu>
+</system>
+)";
+
 }  // namespace topology_test

@@ -34,8 +34,8 @@ inline std::string read_file(const std::string& path) {
 }
 
 /// Text of a file of the corpora beside the source folder; empty where there are none.
-inline std::string corpus(const std::string& name) {
-  return read_file(std::string(RONDO_SOURCE_DIR) + "/../shared/corpora/hwloc/" + name);
+inline std::string corpus(const std::string& name, const std::string& folder = "hwloc") {
+  return read_file(std::string(RONDO_SOURCE_DIR) + "/../shared/corpora/" + folder + "/" + name);
 }
 
 /// What every topology must hold, wherever it comes from.

@@ -13,12 +13,12 @@
 
 #include "base/problem.hpp"
 
-namespace rondo::formats {
+namespace rondo {
 
-class Element {
+class XmlElement {
  public:
   /// `id` is the attribute that tells the element from its siblings; `parent` must outlive it.
-  Element(pugi::xml_node node, const char* id, const Element* parent, Problem& problem)
+  XmlElement(pugi::xml_node node, const char* id, const XmlElement* parent, Problem& problem)
       : node_(node), hint_(node.first_attribute()), id_(id), parent_(parent), problem_(problem) {
     refuse_doubled_attributes();
   }
@@ -41,6 +41,17 @@ class Element {
 
   std::uint32_t count(const char* name, std::uint32_t low, std::uint32_t high) {
     return static_cast<std::uint32_t>(number(name, low, high));
+  }
+
+  /// The text of an attribute that may be missing.
+  std::string_view text_or(const char* name, std::string_view otherwise) const {
+    const pugi::xml_attribute attribute = node_.attribute(name);
+    return attribute ? std::string_view(attribute.value()) : otherwise;
+  }
+
+  /// The number in an attribute that may be missing.
+  std::int64_t number_or(const char* name, std::int64_t otherwise, std::int64_t low, std::int64_t high) {
+    return has(name) ? number(name, low, high) : otherwise;
   }
 
   bool has(const char* name) const { return !node_.attribute(name).empty(); }
@@ -73,8 +84,8 @@ class Element {
   pugi::xml_node node_;
   pugi::xml_attribute hint_;  // attributes are looked up in about the order in which they are written
   const char* id_;
-  const Element* parent_;
+  const XmlElement* parent_;
   Problem& problem_;
 };
 
-}  // namespace rondo::formats
+}  // namespace rondo
