@@ -89,6 +89,7 @@ struct CostModel {
   std::uint64_t ring_bytes = 0; ///< of slots that a rank goes through, in each half of its staging, where it has so many
   double link_ns_per_byte = 0;  ///< what the narrowest link between ranks lets through, where that was read or measured; pull is no less
   std::vector<Level> levels;    ///< smaller groups first; the figures above are those of ranks that share no group
+  std::vector<std::uint32_t> rings;  ///< orders of all ranks, one after the other, along the widest wires between GPUs; empty: ranks aren't GPUs
   std::vector<std::string> sources;  ///< where each figure comes from
 };
 /// The figures for `ranks` ranks on this machine, with those of its kind of processor.

@@ -24,13 +24,15 @@ Result<void> bounded(const char* name, std::uint64_t value, std::uint64_t low, s
 
 Result<void> check_order(const PlanHeader& header) {
   if (header.order.empty()) return {};
-  if (header.order.size() != header.ranks)
+  if (header.order.size() % header.ranks != 0)
     return invalid("header: order names " + text(header.order.size()) + " ranks of " + text(header.ranks));
-  std::vector<bool> seen(header.ranks, false);
-  for (const std::uint32_t rank : header.order) {
-    if (rank >= header.ranks || seen[rank])
+  if (header.order.size() / header.ranks > plan::max_lanes) return invalid("header: more than " + text(plan::max_lanes) + " orders");
+  std::vector<std::size_t> seen(header.ranks, 0);  // in how many orders so far
+  for (std::size_t k = 0; k < header.order.size(); ++k) {
+    const std::uint32_t rank = header.order[k];
+    if (rank >= header.ranks || seen[rank] != k / header.ranks)
       return invalid("header: order is no permutation of the ranks, see " + text(rank));
-    seen[rank] = true;
+    ++seen[rank];
   }
   return {};
 }

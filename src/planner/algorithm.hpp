@@ -32,6 +32,9 @@ struct Cost {
   double total_ns() const { return wait_ns + work_ns; }
 };
 
+/// What a plan follows along header.order: nothing, the ranks' places, one of the rings that the topology's wires offer, or all of them.
+enum class Order : std::uint8_t { none, places, ring, rings };
+
 struct Algorithm {
   std::string_view name;
   bool needs_mapped = true;  ///< reads peers' scratch itself; false: made of links, which any transport serves
@@ -40,7 +43,7 @@ struct Algorithm {
   Shape (*shape)(const Request& request, const CostModel& cost, const PlanLimits& limits);
   Cost (*predict)(const Request& request, const CostModel& cost, const PlanLimits& limits, const Shape& shape);
   Generator program;
-  bool ordered = false;  ///< follows header.order
+  Order order = Order::none;  ///< what header.order is made of
   /// Why its reductions aren't strict (0009-strict.md), or nothing where they are. Null: they always are.
   std::string_view (*departure)(const Request& request, const CostModel& cost) = nullptr;
   bool narrows = false;  ///< all ranks end with the same bits where its scratch holds a wire type: results that peers read are no steps of their own
@@ -56,6 +59,7 @@ extern const Algorithm one_shot_algorithm;
 extern const Algorithm two_shot_algorithm;
 extern const Algorithm hierarchical_algorithm;
 extern const Algorithm ring_algorithm;
+extern const Algorithm rings_algorithm;
 extern const Algorithm tree_algorithm;
 extern const Algorithm recursive_doubling_algorithm;
 extern const Algorithm halving_doubling_algorithm;
@@ -79,6 +83,9 @@ std::vector<std::uint32_t> rank_order(const Topology& topology, std::uint32_t ra
 
 /// What a byte costs that another core at this distance has just written.
 double pull_at(const CoreFigures& core, double latency_ns);
+
+/// Fills in cost.rings and their source.
+void find_rings(const Topology& topology, std::uint32_t ranks, CostModel& cost);
 
 /// Fills in cost.levels and their sources: every way in which the machine parts the ranks into equal groups.
 void find_levels(const Topology& topology, std::uint32_t ranks, CostModel& cost);

@@ -26,6 +26,6 @@ Program program(const PlanHeader& header, std::uint32_t) {
 
 }  // namespace
 
-const Algorithm copy_algorithm{"copy", false, objection, shape, predict, program, false};
+const Algorithm copy_algorithm{"copy", false, objection, shape, predict, program, Order::none};
 
 }  // namespace rondo::planner

@@ -116,6 +116,6 @@ Cost predict(const Request& request, const CostModel& cost, const PlanLimits& li
 
 }  // namespace
 
-const Algorithm direct_one_shot_algorithm{"direct_one_shot", true, objection, shape, predict, program, false};
+const Algorithm direct_one_shot_algorithm{"direct_one_shot", true, objection, shape, predict, program, Order::none};
 
 }  // namespace rondo::planner

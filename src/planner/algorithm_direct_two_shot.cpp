@@ -55,6 +55,6 @@ Cost predict(const Request& request, const CostModel& cost, const PlanLimits& li
 
 }  // namespace
 
-const Algorithm direct_two_shot_algorithm{"direct_two_shot", true, objection, shape, predict, program, false};
+const Algorithm direct_two_shot_algorithm{"direct_two_shot", true, objection, shape, predict, program, Order::none};
 
 }  // namespace rondo::planner

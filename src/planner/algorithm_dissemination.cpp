@@ -40,6 +40,6 @@ Cost predict(const Request& request, const CostModel& cost, const PlanLimits& li
 
 }  // namespace
 
-const Algorithm dissemination_algorithm{"dissemination", false, objection, shape, predict, program, false};
+const Algorithm dissemination_algorithm{"dissemination", false, objection, shape, predict, program, Order::none};
 
 }  // namespace rondo::planner

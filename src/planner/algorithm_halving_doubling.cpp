@@ -46,6 +46,6 @@ std::string_view departure(const Request&, const CostModel&) {
 
 }  // namespace
 
-const Algorithm halving_doubling_algorithm{"halving_doubling", false, objection, shape, predict, program, false, departure};
+const Algorithm halving_doubling_algorithm{"halving_doubling", false, objection, shape, predict, program, Order::none, departure};
 
 }  // namespace rondo::planner

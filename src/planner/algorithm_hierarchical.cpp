@@ -345,6 +345,6 @@ Shape shape(const Request& request, const CostModel& cost, const PlanLimits& lim
 
 }  // namespace
 
-const Algorithm hierarchical_algorithm{"hierarchical", true, objection, shape, predict, program, true, departure};
+const Algorithm hierarchical_algorithm{"hierarchical", true, objection, shape, predict, program, Order::places, departure};
 
 }  // namespace rondo::planner

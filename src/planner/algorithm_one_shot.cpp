@@ -261,7 +261,7 @@ Cost inline_predict(const Request& request, const CostModel& cost, const PlanLim
 
 }  // namespace
 
-const Algorithm inline_algorithm{"inline", true, inline_objection, inline_shape, inline_predict, program, false};
-const Algorithm one_shot_algorithm{"one_shot", true, objection, shape, predict, program, false, nullptr, true};
+const Algorithm inline_algorithm{"inline", true, inline_objection, inline_shape, inline_predict, program, Order::none};
+const Algorithm one_shot_algorithm{"one_shot", true, objection, shape, predict, program, Order::none, nullptr, true};
 
 }  // namespace rondo::planner

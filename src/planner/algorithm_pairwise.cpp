@@ -172,6 +172,6 @@ Cost predict(const Request& request, const CostModel& cost, const PlanLimits& li
 
 }  // namespace
 
-const Algorithm pairwise_algorithm{"pairwise", false, objection, shape, predict, program, false};
+const Algorithm pairwise_algorithm{"pairwise", false, objection, shape, predict, program, Order::none};
 
 }  // namespace rondo::planner

@@ -92,6 +92,6 @@ std::string_view departure(const Request& request, const CostModel&) {
 
 }  // namespace
 
-const Algorithm recursive_doubling_algorithm{"recursive_doubling", false, objection, shape, predict, program, false, departure};
+const Algorithm recursive_doubling_algorithm{"recursive_doubling", false, objection, shape, predict, program, Order::none, departure};
 
 }  // namespace rondo::planner

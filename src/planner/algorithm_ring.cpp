@@ -1,5 +1,6 @@
 // Ring: each rank talks to its two neighbours only. All-reduce is a reduce-scatter followed by an all-gather (Patarasuk
-// and Yuan, 2009); broadcast and reduce run along the ring as a chain, piece by piece.
+// and Yuan, 2009); broadcast and reduce run along the ring as a chain, piece by piece. Rings: several at once, each with its part of every block, in both
+// directions or along wires of their own; each is a channel, and a lane.
 
 #include "planner/steps.hpp"
 #include "planner/terms.hpp"
@@ -9,40 +10,51 @@ namespace {
 
 constexpr std::uint32_t piece_bytes = 64u << 10;
 
-/// The ring as one rank sees it. Blocks and chunks are named by the rank they belong to.
+std::uint32_t channels(const PlanHeader& header) { return header.order.empty() ? 1 : static_cast<std::uint32_t>(header.order.size() / header.ranks); }
+
+/// One channel's ring as one rank sees it. Blocks and chunks are named by the rank they belong to.
 class Place {
  public:
-  Place(const PlanHeader& header, std::uint32_t rank) : header_(header), position_(rank) {
+  Place(const PlanHeader& header, std::uint32_t rank, std::uint32_t channel) : header_(header), channel_(channel), position_(rank) {
     if (header.order.empty()) return;
-    const auto at = std::find(header.order.begin(), header.order.end(), rank);
-    position_ = static_cast<std::uint32_t>(at - header.order.begin());
+    order_ = header.order.data() + std::size_t{channel} * header.ranks;
+    position_ = static_cast<std::uint32_t>(std::find(order_, order_ + header.ranks, rank) - order_);
   }
   /// The rank `steps` places ahead; steps up to 2·ranks, negative ones down to −2·ranks.
   std::uint32_t ahead(std::int64_t steps) const {
     const auto ranks = static_cast<std::int64_t>(header_.ranks);
     const auto position = static_cast<std::uint32_t>((position_ + steps + 2 * ranks) % ranks);
-    return header_.order.empty() ? position : header_.order[position];
+    return order_ == nullptr ? position : order_[position];
   }
-  Operand next() const { return link(ahead(1)); }
-  Operand previous() const { return link(ahead(-1)); }
+  Operand next() const { return link(ahead(1), channel_); }
+  Operand previous() const { return link(ahead(-1), channel_); }
+
+  /// This channel's part of what belongs to a rank: chunk of a block of all ranks', or of the rank's block.
+  std::uint32_t chunk_of(std::uint32_t rank) const {
+    return header_.collective == Collective::all_reduce ? channel_ * header_.ranks + rank : rank * channels(header_) + channel_;
+  }
+  /// Of a block that belongs to nobody else.
+  std::uint32_t chunk() const { return channel_; }
 
  private:
   const PlanHeader& header_;
+  const std::uint32_t channel_;
   std::uint32_t position_;
+  const std::uint32_t* order_ = nullptr;
 };
 
 /// Rank `ahead(1)` ends up with the reduction of its chunk... and so, one place earlier each step, this rank with its
 /// own when `shift` is 1; with shift 0 it ends with the chunk of the rank ahead of it, which all-reduce goes on with.
 void reduce_scatter(const PlanHeader& header, const Place& place, std::uint32_t shift, LaneBuilder& lane) {
   const auto last = static_cast<std::int64_t>(header.ranks) - 1;
-  lane.copy(input(place.ahead(-static_cast<std::int64_t>(shift))), {place.next()});
+  lane.copy(input(place.chunk_of(place.ahead(-static_cast<std::int64_t>(shift)))), {place.next()});
   for (std::int64_t s = 1; s <= last; ++s) {
-    const std::uint32_t chunk = place.ahead(-s - shift);
+    const std::uint32_t chunk = place.chunk_of(place.ahead(-s - shift));
     Operands destinations;
     if (s < last)
       destinations = {place.next()};
     else if (header.collective == Collective::reduce_scatter)
-      destinations = {output(0)};
+      destinations = {output(place.chunk())};
     else
       destinations = {output(chunk), place.next()};
     lane.reduce({place.previous(), input(chunk)}, std::move(destinations), s == last);
@@ -52,7 +64,7 @@ void reduce_scatter(const PlanHeader& header, const Place& place, std::uint32_t 
 /// Passes on what arrives, the chunk of ahead(first) first, and keeps a copy.
 void all_gather(const PlanHeader& header, const Place& place, std::int64_t first, LaneBuilder& lane) {
   for (std::uint32_t s = 1; s < header.ranks; ++s) {
-    Operands destinations{output(place.ahead(first - (s - 1)))};
+    Operands destinations{output(place.chunk_of(place.ahead(first - (s - 1))))};
     if (s + 1 < header.ranks) destinations.push_back(place.next());
     lane.copy(place.previous(), std::move(destinations));
   }
@@ -63,18 +75,18 @@ void broadcast(const PlanHeader& header, std::uint32_t rank, const Place& place,
   const std::uint32_t root = header.collective == Collective::send_recv ? 0 : header.root;
   Operands destinations;
   if (place.ahead(1) != root) destinations.push_back(place.next());
-  if (has_output(header, rank)) destinations.push_back(output(0));
-  lane.copy(rank == root ? input(0) : place.previous(), std::move(destinations));
+  if (has_output(header, rank)) destinations.push_back(output(place.chunk()));
+  lane.copy(rank == root ? input(place.chunk()) : place.previous(), std::move(destinations));
 }
 
 /// From the rank behind the root's place onwards, to the root.
 void reduce(const PlanHeader& header, std::uint32_t rank, const Place& place, LaneBuilder& lane) {
   if (place.ahead(-1) == header.root)
-    lane.copy(input(0), {place.next()});
+    lane.copy(input(place.chunk()), {place.next()});
   else if (rank == header.root)
-    lane.reduce({place.previous(), input(0)}, {output(0)}, true);
+    lane.reduce({place.previous(), input(place.chunk())}, {output(place.chunk())}, true);
   else
-    lane.reduce({place.previous(), input(0)}, {place.next()}, false);
+    lane.reduce({place.previous(), input(place.chunk())}, {place.next()}, false);
 }
 
 /// Along the ranks' own numbers. What goes on isn't finished, what stays is.
@@ -88,11 +100,12 @@ void scan(const PlanHeader& header, std::uint32_t rank, LaneBuilder& lane) {
   lane.copy(output(0), {output(0)}, true);
 }
 
-Program program(const PlanHeader& header, std::uint32_t rank) {
-  const Place place(header, rank);
+Lane lane_of(const PlanHeader& header, std::uint32_t rank, std::uint32_t channel) {
+  const Place place(header, rank, channel);
   LaneBuilder lane;
   switch (header.collective) {
     case Collective::all_reduce:
+      lane.reserve(2 * std::size_t{header.ranks});
       reduce_scatter(header, place, 0, lane);
       all_gather(header, place, 0, lane);
       break;
@@ -100,7 +113,7 @@ Program program(const PlanHeader& header, std::uint32_t rank) {
       reduce_scatter(header, place, 1, lane);
       break;
     case Collective::all_gather:
-      lane.copy(input(0), {output(rank), place.next()});
+      lane.copy(input(place.chunk()), {output(place.chunk_of(rank)), place.next()});
       all_gather(header, place, -1, lane);
       break;
     case Collective::reduce:
@@ -113,7 +126,13 @@ Program program(const PlanHeader& header, std::uint32_t rank) {
       broadcast(header, rank, place, lane);
       break;
   }
-  return lane.take_program();
+  return lane.take();
+}
+
+Program program(const PlanHeader& header, std::uint32_t rank) {
+  Program program;
+  for (std::uint32_t channel = 0; channel < channels(header); ++channel) program.lanes.push_back(lane_of(header, rank, channel));
+  return program;
 }
 
 std::string_view objection(const Request& request, const CostModel&, const PlanLimits&) {
@@ -127,6 +146,11 @@ std::string_view objection(const Request& request, const CostModel&, const PlanL
     default:
       return {};
   }
+}
+
+std::string_view objection_to_several(const Request& request, const CostModel& cost, const PlanLimits& limits) {
+  if (request.collective == Collective::scan || request.collective == Collective::send_recv) return other_collective;
+  return objection(request, cost, limits);
 }
 
 bool is_chain(Collective collective) {
@@ -148,17 +172,24 @@ std::uint32_t chain_piece(const Request& request, const CostModel& cost) {
   return balanced_piece(static_cast<double>(block_bytes(request)), turn, per_byte * (request.ranks - 2), 4096, piece_bytes);
 }
 
-Shape shape(const Request& request, const CostModel& cost, const PlanLimits&) {
+Shape shape_of(const Request& request, const CostModel& cost, std::uint32_t channels) {
   const bool chain = is_chain(request.collective);
   const std::uint32_t depth = chain ? 4 : 2;
   const std::uint32_t chunks = request.collective == Collective::all_reduce ? request.ranks : 1;
   return {Protocol::staged,
           true,
-          chunks,
+          channels * chunks,
           0,
-          std::min(messages(request), depth),
+          channels * std::min(messages(request), depth),
           depth,
           chain ? chain_piece(request, cost) : piece_bytes};
+}
+
+Shape shape(const Request& request, const CostModel& cost, const PlanLimits&) { return shape_of(request, cost, 1); }
+
+Shape shape_of_several(const Request& request, const CostModel& cost, const PlanLimits&) {
+  const std::size_t rings = cost.rings.size() / request.ranks;
+  return shape_of(request, cost, rings == 0 ? 2 : static_cast<std::uint32_t>(rings));
 }
 
 Cost predict_chain(const Terms& terms, bool reduces) {
@@ -193,12 +224,22 @@ Cost predict(const Request& request, const CostModel& cost, const PlanLimits& li
   return {terms.message_ns() * rounds * terms.pieces, terms.work_ns(moving, steps), rounds, 2 * (rounds / hops) * half};
 }
 
+/// As one ring that moves as much: a rank goes through its channels by turns.
+Cost predict_several(const Request& request, const CostModel& cost, const PlanLimits& limits, const Shape& shape) {
+  Shape one = shape;
+  one.chunks_per_block = request.collective == Collective::all_reduce ? request.ranks : 1;
+  Cost total = predict(request, cost, limits, one);
+  total.work_ns += cost.core.step_ns * total.rounds;
+  return total;
+}
+
 std::string_view departure(const Request&, const CostModel&) {
   return "it combines along the ring, not along the one tree";
 }
 
 }  // namespace
 
-const Algorithm ring_algorithm{"ring", false, objection, shape, predict, program, true, departure};
+const Algorithm ring_algorithm{"ring", false, objection, shape, predict, program, Order::ring, departure};
+const Algorithm rings_algorithm{"rings", false, objection_to_several, shape_of_several, predict_several, program, Order::rings, departure, false, true};
 
 }  // namespace rondo::planner

@@ -136,6 +136,6 @@ std::string_view departure(const Request&, const CostModel&) {
 
 }  // namespace
 
-const Algorithm tree_algorithm{"tree", false, objection, shape, predict, program, false, departure};
+const Algorithm tree_algorithm{"tree", false, objection, shape, predict, program, Order::none, departure};
 
 }  // namespace rondo::planner

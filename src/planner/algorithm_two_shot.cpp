@@ -75,6 +75,6 @@ Cost predict(const Request& request, const CostModel& cost, const PlanLimits& li
 
 }  // namespace
 
-const Algorithm two_shot_algorithm{"two_shot", true, objection, shape, predict, program, false, nullptr, true};
+const Algorithm two_shot_algorithm{"two_shot", true, objection, shape, predict, program, Order::none, nullptr, true};
 
 }  // namespace rondo::planner

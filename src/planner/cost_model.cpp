@@ -153,6 +153,7 @@ CostModel cost_model(const Topology& topology, std::uint32_t ranks, const CoreFi
   cost.ring_bytes = ring_bytes(cost);
   name_other_sources(cost, cache != 0, own_cache != 0);
   planner::find_levels(topology, ranks, cost);
+  planner::find_rings(topology, ranks, cost);
   return cost;
 }
 

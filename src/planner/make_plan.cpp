@@ -161,6 +161,19 @@ std::uint32_t depth_of(const CostModel& cost, const PlanLimits& limits, const Re
   return std::max(shape.depth, static_cast<std::uint32_t>(std::min({slots, terms.pieces, deepest})));
 }
 
+/// The ranks' order, or orders.
+std::vector<std::uint32_t> order_of(Order order, const Topology& topology, const CostModel& cost, std::uint32_t ranks) {
+  if (order == Order::none) return {};
+  if (order == Order::rings && !cost.rings.empty()) return cost.rings;
+  if (order == Order::ring && !cost.rings.empty()) return {cost.rings.begin(), cost.rings.begin() + ranks};
+  std::vector<std::uint32_t> orders = rank_order(topology, ranks);
+  if (order != Order::rings) return orders;
+  if (orders.empty())
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) orders.push_back(rank);
+  for (std::uint32_t k = ranks; k-- > 0;) orders.push_back(orders[k]);  // the same way round backwards
+  return orders;
+}
+
 Plan build(const Topology& topology, const CostModel& cost, const PlanLimits& limits, const Request& request, const Offers& offers, bool asked_for) {
   const Offer& chosen = *offers.chosen;
   PlanHeader header;
@@ -179,7 +192,7 @@ Plan build(const Topology& topology, const CostModel& cost, const PlanLimits& li
     if ((chosen.shape.levels >> k & 1) != 0) header.groups.push_back(cost.levels[k].ranks);
   // all_to_all_v: no block lies where another one of its length does
   header.in_place = request.collective != Collective::all_to_all_v && chosen.shape.in_place;
-  if (chosen.algorithm->ordered && request.collective != Collective::scan) header.order = rank_order(topology, request.ranks);
+  if (request.collective != Collective::scan) header.order = order_of(chosen.algorithm->order, topology, cost, request.ranks);
   Plan plan(std::move(header), chosen.algorithm->program);
   plan.predicted_ns = chosen.cost.total_ns();
   plan.considered.reserve(offers.count);

@@ -8,7 +8,7 @@ namespace rondo::verifier {
 Contributions::Contributions(const PlanHeader& header)
     : ranks_(header.ranks), order_(header.order), position_(header.ranks) {
   std::iota(position_.begin(), position_.end(), 0u);
-  for (std::uint32_t k = 0; k < order_.size(); ++k) position_[order_[k]] = k;
+  for (std::uint32_t k = 0; k < order_.size() && k < ranks_; ++k) position_[order_[k]] = k;  // of several orders the first
   if (header.collective != Collective::scan) return;
   prefixes_.push_back(single(0));
   for (std::uint32_t rank = 1; rank < ranks_; ++rank) {

@@ -90,6 +90,9 @@ TEST_CASE("an order must be a permutation of the ranks") {
   CHECK(bad_header([](PlanHeader& h) { h.order = {1, 0}; }) == "");
   CHECK(has(bad_header([](PlanHeader& h) { h.order = {0}; }), "order names 1 ranks of 2"));
   CHECK(has(bad_header([](PlanHeader& h) { h.order = {1, 1}; }), "no permutation of the ranks, see 1"));
+  CHECK(bad_header([](PlanHeader& h) { h.order = {1, 0, 0, 1}; }) == "");
+  CHECK(has(bad_header([](PlanHeader& h) { h.order = {1, 0, 0}; }), "order names 3 ranks of 2"));
+  CHECK(has(bad_header([](PlanHeader& h) { h.order = {1, 0, 0, 0}; }), "no permutation of the ranks, see 0"));
   CHECK(has(bad_header([](PlanHeader& h) { h.order = {0, huge}; }), "no permutation"));
 }
 

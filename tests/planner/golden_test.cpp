@@ -58,6 +58,8 @@ const Golden golden_plans[] = {
     {"hierarchical", Collective::all_gather, 8, true, {2, 4}},
     {"dissemination", Collective::barrier, 5, true},
     {"dissemination", Collective::barrier, 5, false},
+    {"rings", Collective::all_reduce, 3, true},
+    {"rings", Collective::reduce_scatter, 3, true},
     {"bruck", Collective::all_gather, 5, true},
     {"pat", Collective::all_gather, 5, true},
     {"pat", Collective::reduce_scatter, 5, true},

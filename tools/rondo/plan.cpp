@@ -97,10 +97,11 @@ void print_header(const Options& options, const Plan& plan) {
     for (const std::uint32_t ranks : header.groups) std::printf(ranks == header.groups.front() ? " %u" : ", %u", ranks);
     std::printf(" ranks\n");
   }
-  if (header.order.empty()) return;
-  std::printf("order of ranks:");
-  for (const std::uint32_t rank : header.order) std::printf(" %u", rank);
-  std::printf("\n");
+  for (std::size_t k = 0; k < header.order.size(); ++k) {
+    if (k % header.ranks == 0) std::printf("order of ranks:");
+    std::printf(" %u", header.order[k]);
+    if ((k + 1) % header.ranks == 0) std::printf("\n");
+  }
 }
 
 void print_program(const Plan& plan, std::uint32_t rank) {
