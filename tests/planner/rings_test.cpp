@@ -33,7 +33,7 @@ Topology machine(std::uint32_t gpus, const std::vector<Wire>& wires, const std::
   std::vector<std::string> lines(gpus);
   for (std::uint32_t gpu = 0; gpu < gpus; ++gpu) {
     std::string& line = lines[names[gpu]];
-    line = "<pci busid=\"g" + std::to_string(gpu) + R"(" class="0x030200" link_speed="8 GT/s" link_width="16"><gpu sm="70" dev=")" + std::to_string(names[gpu]) + "\">";
+    line = "<pci busid=\"g" + std::to_string(gpu) + R"(" class="0x030200" link_speed="8 GT/s" link_width="16"><gpu sm="70">)";
     for (const Wire& wire : wires)
       if (wire.a == gpu || wire.b == gpu)
         line += "<nvlink target=\"g" + std::to_string(wire.a == gpu ? wire.b : wire.a) + R"(" tclass="0x030200" count=")" + std::to_string(wire.count) + "\"/>";
