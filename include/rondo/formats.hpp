@@ -14,6 +14,12 @@ namespace rondo {
 /// Reads an MSCCL XML algorithm. Error invalid_plan names element and attribute and what was expected.
 Result<Plan> import_msccl_xml(std::string_view text);
 
+/// Writes a plan as MSCCL XML. What one step of a plan does may take several of MSCCL's, and a lane several thread blocks; import reads back what does
+/// the same, and of a plan that was imported that very plan. Skew is left out: MSCCL does one piece after the other. RCCL takes at most 64 blocks a GPU,
+/// 64 steps a block and steps of fewer than 72 chunks; that isn't looked at.
+/// Errors: invalid_plan (its form), unsupported, with what can't be said: waits for signals, peers' buffers, a wire type, or the collective.
+Result<std::string> export_msccl_xml(const Plan& plan);
+
 /// Reads an MSCCL++ JSON execution plan. What has no meaning off a GPU is refused: "not supported: op NAME at PATH".
 Result<Plan> import_mscclpp_json(std::string_view text);
 

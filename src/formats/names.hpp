@@ -20,4 +20,10 @@ inline std::optional<Collective> collective_named(std::string_view name) {
   return std::nullopt;
 }
 
+inline std::optional<std::string_view> name_of(Collective collective) {
+  for (const std::string_view name : {"allreduce", "allgather", "reducescatter", "alltoall", "broadcast", "reduce"})
+    if (collective_named(name) == collective) return name;
+  return std::nullopt;
+}
+
 }  // namespace rondo::formats

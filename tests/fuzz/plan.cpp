@@ -39,6 +39,12 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (!check_form(*plan) || !is_small(*plan)) return 0;
   const Proof proof = verify(*plan);
   fuzz::expect(verify(*again).proved() == proof.proved(), "what was read again is proved or not, the first wasn't or was: " + written);
-  if (proof.proved()) (void)lower(*plan);
+  if (!proof.proved()) return 0;
+  (void)lower(*plan);
+  if (const Result<std::string> text = export_msccl_xml(*plan)) {
+    const Result<Plan> imported = import_msccl_xml(*text);
+    fuzz::expect(static_cast<bool>(imported), "what was exported can't be imported: " + *text);
+    fuzz::expect(verify(*imported).proved(), "what was exported isn't proved: " + *text);
+  }
   return 0;
 }

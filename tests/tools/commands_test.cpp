@@ -49,12 +49,34 @@ std::string measured_plan(const std::string& bytes, const std::string& setting) 
 
 }  // namespace
 
+TEST_CASE("a plan is written as MSCCL XML, proved from there, and converted to and fro") {
+  const Finished planned = run({rondo_program(), "plan", "all_reduce", "-n", "6", "-b", "1M", "--algorithm", "tree", "--format", "msccl"});
+  REQUIRE(planned.code == 0);
+  const std::string file = write_file("tree.xml", planned.out);
+  const Finished proved = run({rondo_program(), "verify", file});
+  CHECK(proved.code == 0);
+  CHECK(contains(proved.out, "proved: tree (all_reduce, 6 ranks"));
+  const Finished json = run({rondo_program(), "convert", file, "--format", "json"});
+  REQUIRE(json.code == 0);
+  const std::string kept = write_file("tree.json", json.out);
+  const std::string back = kept + ".xml";
+  CHECK(run({rondo_program(), "convert", kept, "--format", "msccl", "-o", back}).code == 0);
+  std::ifstream written(back);
+  const std::string text{std::istreambuf_iterator<char>(written), {}};
+  CHECK(text == planned.out);
+  CHECK(contains(run({rondo_program(), "convert", file, "--format", "json", "-o", "/nowhere/plan"}).err, "can't write to /nowhere/plan"));
+}
+
 TEST_CASE("rondo refuses a wrong command, flag, size, type, operation or file in one line that names it") {
   const std::string garbage = write_file("garbage.json", "{\"rondo_plan\": ");
   CHECK(refusals(rondo_program(),
                  {
                      {{}, {}, {"command", "topo", "plan", "verify"}},
                      {{"topolgy"}, {}, {"topolgy", "topo"}},
+                     {{"plan", "all_reduce", "-n", "4", "--algorithm", "two_shot", "--format", "msccl"}, {}, {"rank 0, lane 0, step", "MSCCL XML"}},
+                     {{"convert", garbage, "--format", "msccl"}, {}, {"garbage.json"}},
+                     {{"convert", garbage}, {}, {"--format"}},
+                     {{"convert", garbage, "--format", "xml"}, {}, {"xml", "json", "msccl"}},
                      {{"topo", "--format", "html"}, {}, {"html", "text", "json", "svg"}},
                      {{"topo", "--from", "nonsense"}, {}, {"nonsense", "package:2"}},
                      {{"topo", "--from", "/nowhere/machine.xml"}, {}, {"/nowhere/machine.xml"}},

@@ -8,6 +8,7 @@
 void add_topo(CLI::App& app, int& status);
 void add_plan(CLI::App& app, int& status);
 void add_verify(CLI::App& app, int& status);
+void add_convert(CLI::App& app, int& status);
 void add_doctor(CLI::App& app, int& status);
 void add_calibrate(CLI::App& app, int& status);
 void add_inspect(CLI::App& app, int& status);
