@@ -89,7 +89,7 @@ Result<Topology> read_nccl_xml(std::string_view text);
 /// Reads an hwloc synthetic string ("package:2 l3:2 core:4 pu:1"). Errors name what was expected.
 Result<Topology> read_synthetic(std::string_view description);
 
-/// FILE or SPEC as `rondo topo --from` takes it: an existing file's path, else a synthetic string.
+/// FILE or SPEC as `rondo topo --from` takes it: an existing file's path, else a made-up fabric (docs/topologies.md), else a synthetic string.
 Result<Topology> load_topology(const std::string& file_or_spec);
 
 /// `n` ranks spread over the processors of a topology, or over the GPUs of one that has no processors, one on each in their order, wrapping around.

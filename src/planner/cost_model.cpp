@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "planner/algorithm.hpp"
+#include "topology/device_paths.hpp"
 
 namespace rondo {
 namespace {
@@ -24,10 +25,11 @@ struct WorstPath {
 WorstPath worst_path(const Topology& topology, std::uint32_t ranks) {
   WorstPath worst;
   double bandwidth = INFINITY;
+  const RankPaths paths(topology);
   const std::uint32_t stride = std::max(1u, ranks / sampled_pairs);
   for (std::uint32_t rank = 1; rank < ranks; rank += stride)
     for (const std::uint32_t other : {0u, rank - 1}) {
-      const PathCost path = topology.between(other, rank);
+      const PathCost path = paths.between(other, rank);
       if (path.bandwidth_bytes_per_s > 0) bandwidth = std::min(bandwidth, path.bandwidth_bytes_per_s);
       worst.cost.provenance = std::max(worst.cost.provenance, path.provenance);
       if (path.latency_ns <= worst.cost.latency_ns) continue;

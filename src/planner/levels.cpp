@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "planner/algorithm.hpp"
+#include "topology/device_paths.hpp"
 
 namespace rondo::planner {
 namespace {
@@ -60,10 +61,11 @@ Groups equal_groups(const std::vector<std::int32_t>& above) {
 /// The figures of the farthest of the pairs that stand for all: each group's first rank with its others.
 PathCost farthest_inside(const Topology& topology, const std::vector<std::uint32_t>& order, std::uint32_t size) {
   PathCost farthest{0, INFINITY, Provenance::probed};
+  const RankPaths paths(topology);
   const std::size_t stride = std::max<std::size_t>(1, order.size() / sampled_ranks);
   for (std::size_t position = 0; position < order.size(); position += stride) {
     const std::size_t first = position / size * size;
-    const PathCost path = topology.between(order[first], order[position == first ? first + size - 1 : position]);
+    const PathCost path = paths.between(order[first], order[position == first ? first + size - 1 : position]);
     farthest.latency_ns = std::max(farthest.latency_ns, path.latency_ns);
     if (path.bandwidth_bytes_per_s > 0) farthest.bandwidth_bytes_per_s = std::min(farthest.bandwidth_bytes_per_s, path.bandwidth_bytes_per_s);
     farthest.provenance = std::max(farthest.provenance, path.provenance);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "planner/algorithm.hpp"
+#include "topology/device_paths.hpp"
 
 namespace rondo::planner {
 namespace {
@@ -149,8 +150,9 @@ Pairs wires_between(const Topology& topology, const Ring& ranks, double& unit) {
 
 Pairs widths_between(const Topology& topology, const Ring& ranks) {
   Pairs widths(static_cast<std::uint32_t>(ranks.size()));
+  const RankPaths paths(topology);
   for (std::uint32_t a = 0; a < widths.n; ++a)
-    for (std::uint32_t b = 0; b < a; ++b) widths.set(a, b, topology.between(ranks[a], ranks[b]).bandwidth_bytes_per_s);
+    for (std::uint32_t b = 0; b < a; ++b) widths.set(a, b, paths.between(ranks[a], ranks[b]).bandwidth_bytes_per_s);
   return widths;
 }
 

@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "rondo/topology.hpp"
 #include "topology/build.hpp"
+#include "topology/fabrics.hpp"
 #include "topology/hwloc_objects.hpp"
 #include "topology/identity.hpp"
 #include "topology/interfaces.hpp"
@@ -41,7 +42,7 @@ Error unusable(const std::string& given, const std::string& why, int native) {
   return Error{Errc::io,
                in_quotes(given) + " " + why +
                    "; expected an XML file of hwloc's or of NCCL's, a topology written by 'rondo topo --format json', or a synthetic "
-                   "string such as 'package:2 l3:2 core:4 pu:1'",
+                   "string such as 'package:2 l3:2 core:4 pu:1' or 'dgx-h100*4'",
                native,
                {}};
 }
@@ -115,7 +116,10 @@ Result<Topology> load_topology(const std::string& file_or_spec) {
   if (stat(file_or_spec.c_str(), &status) != 0) {
     const int missing = errno;
     if (looks_like_path(file_or_spec)) return unusable(file_or_spec, "can't be opened", missing);
-    return read_synthetic(file_or_spec);
+    if (auto fabric = make_fabric(file_or_spec)) return std::move(*fabric);
+    auto machine = read_synthetic(file_or_spec);
+    if (!machine) machine.error().detail += "; or a fabric: " + fabric_forms();
+    return machine;
   }
   if (S_ISDIR(status.st_mode)) return unusable(file_or_spec, "is a folder", 0);
   const auto text = read_file(file_or_spec);

@@ -163,9 +163,8 @@ std::vector<std::int32_t> ends(const Topology& topology, const RankPlace& place)
 PathCost Topology::between(std::uint32_t rank_a, std::uint32_t rank_b) const {
   const RankPlace& a = ranks.at(rank_a);
   const RankPlace& b = ranks.at(rank_b);
-  const auto is_device = [&](const RankPlace& place) { return place.node >= 0 && nodes[place.node].kind == NodeKind::gpu; };
-  if (is_device(a) && is_device(b) && a.node != b.node)
-    return device_path(*this, static_cast<std::uint32_t>(a.node), static_cast<std::uint32_t>(b.node));
+  if (is_device(*this, a) && is_device(*this, b) && a.node != b.node)
+    return DevicePaths(*this).between(static_cast<std::uint32_t>(a.node), static_cast<std::uint32_t>(b.node));
   if (a.host != b.host) return between_hosts(*this, a, b);
   // Ranks that may move are taken where they are farthest from one another.
   PathCost worst{-1, 0, Provenance::assumed};

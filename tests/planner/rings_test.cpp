@@ -132,6 +132,22 @@ TEST_CASE("where wires make no circle, a ring takes the narrow way as seldom as 
   }
 }
 
+TEST_CASE("a ring through several hosts follows each one's widest ways") {
+  const auto fabric = load_topology("ndv2*3");
+  REQUIRE(fabric);
+  const Topology topology = with_ranks(*fabric, 24);
+  const std::vector<std::uint32_t> ring = cost_model(topology, 24).rings;
+  REQUIRE(ring.size() == 24);
+  REQUIRE(all_orders(ring, 24));
+  int between_hosts = 0;
+  for (const auto& [way, count] : ways(ring, 24)) {
+    const bool leaves = way.first / 8 != way.second / 8;
+    between_hosts += leaves ? 1 : 0;
+    if (!leaves) CHECK(topology.between(way.first, way.second).bandwidth_bytes_per_s == 50e9);
+  }
+  CHECK(between_hosts == 3);
+}
+
 TEST_CASE("GPUs without wires have one ring, and processors none") {
   CHECK(cost_model(machine(5, {}, by_number(5)), 5).rings.size() == 5);
   CHECK(cost_model(machine(2, {{0, 1, 1}}, by_number(2)), 2).rings.empty());  // two have one way round

@@ -189,7 +189,7 @@ void add_plan(CLI::App& app, int& status) {
   plan->add_option("--rank", options->rank, "Whose steps to print")->check(ranks);
   plan->add_option("--algorithm", options->algorithm, "This algorithm, or no plan; RONDO_ALGORITHM is one to prefer where it serves");
   plan->add_option("--topology", options->topology,
-                   "An XML file of hwloc's or NCCL's, a topology in JSON, or a synthetic string; default: this machine");
+                   "An XML file of hwloc's or NCCL's, a topology in JSON, a fabric such as 'dgx-h100*4', or a synthetic string; default: this machine");
   plan->add_option("--latency", options->latency_ns, "Nanoseconds that a flag takes from rank to rank; default: the topology's figure")
       ->check(tool_support::decimal_number(0.1, 1e9));
   plan->add_option("--format", options->format, "text, or the whole plan in json or as MSCCL XML (msccl)")

@@ -39,7 +39,7 @@ void add_topo(CLI::App& app, int& status) {
   CLI::App* topo = app.add_subcommand("topo", "Show this machine, or the one that --from describes");
   CLI::Option* from = topo->add_option(
       "--from", options->from,
-      "An XML file of hwloc's or NCCL's, a topology in JSON, or a synthetic string such as 'package:2 l3:2 core:4 pu:1'");
+      "An XML file of hwloc's or NCCL's, a topology in JSON, a fabric such as 'dgx-h100*4', or a synthetic string such as 'package:2 core:4 pu:1'");
   topo->add_option("--format", options->format, "text, json or svg")->check(CLI::IsMember({"text", "json", "svg"}));
   topo->callback([options, from, &status] {
     options->described = from->count() > 0;
