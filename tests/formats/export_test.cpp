@@ -1,11 +1,10 @@
 // Plans written as MSCCL XML: read back they are the same, and the text itself does what the collective promises, as performed by an interpreter of its own.
-#include <pugixml.hpp>
-
 #include <algorithm>
-#include <deque>
+#include <array>
 #include <filesystem>
-#include <map>
-#include <tuple>
+#include <functional>
+#include <random>
+#include <sstream>
 
 #include "perform.hpp"
 #include "planner/requests.hpp"
@@ -13,128 +12,12 @@
 #include "rondo/verifier.hpp"
 #include "support/catch.hpp"
 #include "support/folders.hpp"
+#include "text_interpreter.hpp"
 
 using namespace rondo;
 using namespace rondo::test;
 
 namespace {
-
-using Contributions = std::map<std::pair<int, int>, int>;  // (rank, chunk) → how often
-
-/// Performs the text of an MSCCL algorithm out of place: thread blocks step by step, links that hold any number of messages. Knows nothing of Rondo's plans.
-class TextInterpreter {
- public:
-  explicit TextInterpreter(const std::string& text) {
-    REQUIRE(document_.load_string(text.c_str()));
-    const int chunks = document_.first_child().attribute("nchunksperloop").as_int();
-    for (const pugi::xml_node gpu : document_.first_child().children("gpu")) {
-      const int id = gpu.attribute("id").as_int();
-      for (int c = 0; c < std::max(chunks, gpu.attribute("i_chunks").as_int()); ++c) memory_[{id, 'i', c}] = {{{id, c}, 1}};
-      for (const pugi::xml_node tb : gpu.children("tb")) blocks_.push_back({id, tb, tb.first_child(), 0});
-    }
-  }
-
-  /// False: it got stuck.
-  bool run() {
-    for (bool moved = true; moved;) {
-      moved = false;
-      for (Block& block : blocks_)
-        while (block.step && ready(block)) {
-          perform(block);
-          ++done_[{block.gpu, block.tb.attribute("id").as_int()}];
-          block.step = block.step.next_sibling();
-          moved = true;
-        }
-    }
-    return std::all_of(blocks_.begin(), blocks_.end(), [](const Block& block) { return !block.step; });
-  }
-
-  const Contributions& at(int gpu, char buffer, int chunk) { return memory_[{gpu, buffer, chunk}]; }
-  bool drained() const {
-    return std::all_of(links_.begin(), links_.end(), [](const auto& link) { return link.second.empty(); });
-  }
-
- private:
-  struct Block {
-    int gpu;
-    pugi::xml_node tb, step;
-    int unused;
-  };
-  using Message = std::vector<Contributions>;
-
-  std::deque<Message>& incoming(const Block& block) {
-    return links_[{block.tb.attribute("recv").as_int(), block.gpu, block.tb.attribute("chan").as_int()}];
-  }
-
-  bool ready(const Block& block) {
-    const int on = block.step.attribute("depid").as_int();
-    if (on >= 0 && done_[{block.gpu, on}] <= block.step.attribute("deps").as_int()) return false;
-    const std::string type = block.step.attribute("type").value();
-    return type[0] != 'r' || type == "re" || !incoming(block).empty();
-  }
-
-  void perform(const Block& block) {
-    const std::string type = block.step.attribute("type").value();
-    if (type == "nop") return;
-    const int count = block.step.attribute("cnt").as_int();
-    const auto place = [&](const char* buffer, const char* offset, int k) -> Contributions& {
-      return memory_[{block.gpu, block.step.attribute(buffer).value()[0], block.step.attribute(offset).as_int() + k}];
-    };
-    Message message(static_cast<std::size_t>(count));
-    const bool receives = type[0] == 'r' && type != "re";
-    if (receives) {
-      message = incoming(block).front();
-      incoming(block).pop_front();
-    }
-    REQUIRE(message.size() == static_cast<std::size_t>(count));
-    for (int k = 0; k < count; ++k) {
-      Contributions& value = message[static_cast<std::size_t>(k)];
-      const bool reads = type == "s" || type == "cpy" || type == "re" || type.starts_with("rr");
-      if (reads)
-        for (const auto& [whose, times] : place("srcbuf", "srcoff", k)) value[whose] += times;
-      if (type == "re")
-        for (const auto& [whose, times] : place("dstbuf", "dstoff", k)) value[whose] += times;
-      if (type != "s" && type != "rrs") place("dstbuf", "dstoff", k) = value;
-    }
-    if (type == "s" || type == "rcs" || type == "rrs" || type == "rrcs")
-      links_[{block.gpu, block.tb.attribute("send").as_int(), block.tb.attribute("chan").as_int()}].push_back(message);
-  }
-
-  pugi::xml_document document_;
-  std::vector<Block> blocks_;
-  std::map<std::pair<int, int>, int> done_;  // steps by gpu and thread block
-  std::map<std::tuple<int, char, int>, Contributions> memory_;
-  std::map<std::tuple<int, int, int>, std::deque<Message>> links_;
-};
-
-/// What an output chunk has to hold.
-Contributions promised(const PlanHeader& header, int rank, int chunk) {
-  const int chunks = static_cast<int>(header.chunks_per_block), root = static_cast<int>(header.root);
-  Contributions sum;
-  switch (header.collective) {
-    case Collective::broadcast:
-      return {{{root, chunk}, 1}};
-    case Collective::all_gather:
-      return {{{chunk / chunks, chunk % chunks}, 1}};
-    case Collective::all_to_all:
-      return {{{chunk / chunks, rank * chunks + chunk % chunks}, 1}};
-    default:
-      for (int other = 0; other < static_cast<int>(header.ranks); ++other)
-        sum[{other, header.collective == Collective::reduce_scatter ? rank * chunks + chunk : chunk}] = 1;
-      return sum;
-  }
-}
-
-std::string judged(const std::string& text, const PlanHeader& header) {
-  TextInterpreter interpreter(text);
-  if (!interpreter.run()) return "it gets stuck";
-  if (!interpreter.drained()) return "messages are left";
-  for (std::uint32_t rank = 0; rank < header.ranks; ++rank)
-    for (std::uint32_t c = 0; has_output(header, rank) && c < output_chunks(header); ++c)
-      if (interpreter.at(static_cast<int>(rank), 'o', static_cast<int>(c)) != promised(header, static_cast<int>(rank), static_cast<int>(c)))
-        return "output " + std::to_string(c) + " of gpu " + std::to_string(rank) + " is wrong";
-  return "";
-}
 
 bool same(const Plan& a, const Plan& b) {
   if (!(a.header == b.header)) return false;
@@ -192,7 +75,7 @@ TEST_CASE("the planner's plans, written as MSCCL XML, do what they did") {
         if (!plan) continue;
         INFO(algorithm << " " << to_string(collective) << " " << ranks);
         const std::string text = exported(*plan);
-        CHECK(judged(text, plan->header) == "");
+        CHECK(judged(text, plan->header, 2) == "");
         const Plan again = imported(text);
         CHECK(again.header.collective == collective);
         CHECK(again.header.root == plan->header.root);
@@ -202,6 +85,91 @@ TEST_CASE("the planner's plans, written as MSCCL XML, do what they did") {
         ++written;
       }
   CHECK(written > 150);
+}
+
+namespace {
+
+/// The text with one attribute of its `number`-th step, or of that step's thread block, changed; empty where the edit makes no sense there.
+std::string edited(const std::string& text, std::size_t number, std::size_t kind) {
+  pugi::xml_document document;
+  REQUIRE(document.load_string(text.c_str()));
+  std::size_t left = number;
+  pugi::xml_node step;
+  for (const pugi::xml_node gpu : document.document_element().children("gpu"))
+    for (const pugi::xml_node tb : gpu.children("tb"))
+      for (const pugi::xml_node one : tb.children("step"))
+        if (left-- == 0) step = one;
+  const std::string type = step.attribute("type").value();
+  const auto shift = [&](pugi::xml_node node, const char* name) { node.attribute(name).set_value(node.attribute(name).as_int() + 1); };
+  switch (kind) {
+    case 0:
+      if (type != "s" && type != "cpy" && type != "re" && !type.starts_with("rr")) return {};
+      shift(step, "srcoff");
+      break;
+    case 1:
+      if (type == "s" || type == "rrs" || type == "nop") return {};
+      shift(step, "dstoff");
+      break;
+    case 2:
+      if (step.attribute("depid").as_int() < 0) return {};
+      step.attribute("depid").set_value(-1);
+      step.attribute("deps").set_value(-1);
+      break;
+    case 3:
+      if (!type.starts_with("rr")) return {};
+      step.attribute("type").set_value(type == "rrc" ? "r" : type == "rrcs" ? "rcs" : "s");
+      break;
+    case 4:
+      if (type == "nop" || !step.attribute("srcbuf")) return {};
+      step.attribute("srcbuf").set_value(std::string(step.attribute("srcbuf").value()) == "i" ? "o" : "i");
+      break;
+    default:
+      if (step.parent().attribute("send").as_int() < 0) return {};
+      step.parent().attribute("send").set_value((step.parent().attribute("send").as_int() + 1) % document.document_element().attribute("ngpus").as_int());
+      break;
+  }
+  std::ostringstream edit;
+  document.save(edit);
+  return edit.str();
+}
+
+std::size_t steps_in(const std::string& text) {
+  std::size_t steps = 0;
+  for (std::size_t at = text.find("<step"); at != std::string::npos; at = text.find("<step", at + 1)) ++steps;
+  return steps;
+}
+
+bool is_refused(const std::string& text) {
+  const auto plan = import_msccl_xml(text);
+  return !plan || !verify(*plan).proved();
+}
+
+}  // namespace
+
+TEST_CASE("an edit of an MSCCL file that changes what it does is refused, as its text performed in several orders tells") {
+  constexpr std::size_t kinds = 6;
+  std::array<std::size_t, kinds> wrong{};
+  std::mt19937 random(11);
+  std::vector<std::string> texts = msccl_texts();
+  for (const char* algorithm : {"tree", "halving_doubling", "bine"})
+    texts.push_back(exported(*plan_of(request_of(Collective::all_reduce, 6, 1 << 20), algorithm, false)));
+  for (const std::string& text : texts) {
+    const Plan plan = imported(text);
+    INFO(plan.header.algorithm);
+    CHECK(judged(text, plan.header, 1) == "");
+    CHECK_FALSE(is_refused(text));
+    const std::size_t steps = steps_in(text);
+    for (std::size_t k = 0; k < (steps > 2000 ? 12u : 240u); ++k) {
+      const std::size_t step = random() % steps, kind = k % kinds;
+      const std::string edit = edited(text, step, kind);
+      if (edit.empty()) continue;
+      if (judged(edit, plan.header, kind == 2 ? 40 : 1).empty()) continue;
+      ++wrong[kind];
+      INFO("step " << step << " of the file, edit " << kind);
+      CHECK(is_refused(edit));
+    }
+  }
+  for (std::size_t kind = 0; kind < kinds; ++kind) CHECK(wrong[kind] >= 5);
 }
 
 TEST_CASE("what MSCCL XML can't say is refused with its place") {
