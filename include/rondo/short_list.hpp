@@ -31,9 +31,12 @@ class ShortList {
   using const_iterator = const T*;   ///< likewise
 
   ShortList() = default;
-  ShortList(std::initializer_list<T> values) : ShortList(values.begin(), values.end()) {}
+  ShortList(std::initializer_list<T> values) : ShortList(values.begin(), values.end()) {}  ///< as a vector has it
   /// `count` values of their own default.
-  explicit ShortList(std::size_t count) { grow_to(count); for (; size_ < count; ++size_) data()[size_] = T{}; }
+  explicit ShortList(std::size_t count) {
+    grow_to(count);
+    for (; size_ < count; ++size_) data()[size_] = T{};
+  }
   /// A copy of the values from `first` up to `last`.
   template <std::forward_iterator Iterator>
   ShortList(Iterator first, Iterator last) {
@@ -42,13 +45,13 @@ class ShortList {
     std::copy(first, last, data());
     size_ = static_cast<std::uint32_t>(count);
   }
-  ShortList(const ShortList& other) : ShortList(other.begin(), other.end()) {}
-  ShortList(ShortList&& other) noexcept { take(other); }
-  ShortList& operator=(const ShortList& other) {
+  ShortList(const ShortList& other) : ShortList(other.begin(), other.end()) {}  ///< as a vector has it
+  ShortList(ShortList&& other) noexcept { take(other); }  ///< likewise; the other is empty then
+  ShortList& operator=(const ShortList& other) {          ///< likewise
     if (this != &other) *this = ShortList(other);
     return *this;
   }
-  ShortList& operator=(ShortList&& other) noexcept {
+  ShortList& operator=(ShortList&& other) noexcept {  ///< likewise; the other is empty then
     if (this == &other) return *this;
     release();
     take(other);
@@ -95,7 +98,10 @@ class ShortList {
     size_ += static_cast<std::uint32_t>(count);
     return begin() + at;
   }
-  T* insert(const T* where, const T& value) { const T kept = value; return insert(where, &kept, &kept + 1); }  ///< as a vector has it
+  T* insert(const T* where, const T& value) {  ///< as a vector has it
+    const T kept = value;
+    return insert(where, &kept, &kept + 1);
+  }
   T* erase(const T* first, const T* last) {  ///< likewise
     T* const at = begin() + (first - begin());
     std::copy(begin() + (last - begin()), end(), at);

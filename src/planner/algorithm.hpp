@@ -72,6 +72,8 @@ extern const Algorithm pat_algorithm;
 extern const Algorithm swing_algorithm;
 extern const Algorithm bine_algorithm;
 extern const Algorithm knomial_algorithm;
+extern const Algorithm chain_algorithm;
+extern const Algorithm parameter_server_algorithm;
 
 /// Strict reductions of types that accumulate in a wider one must not store what is combined in part.
 inline bool stores_rounded(const Request& request) { return request.type == DataType::f16 || request.type == DataType::bf16; }

@@ -67,6 +67,12 @@ const Golden golden_plans[] = {
     {"bine", Collective::all_reduce, 6, true},
     {"bine", Collective::all_gather, 6, true},
     {"bine", Collective::broadcast, 6, true},
+    {"bruck", Collective::all_to_all, 5, true},
+    {"knomial", Collective::gather, 6, true},
+    {"knomial", Collective::scatter, 6, true},
+    {"chain", Collective::all_reduce, 3, true},
+    {"parameter_server", Collective::all_reduce, 3, true},
+    {"parameter_server", Collective::all_gather, 3, true},
     {"knomial", Collective::broadcast, 6, true},
     {"knomial", Collective::reduce, 6, true},
 };

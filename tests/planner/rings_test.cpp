@@ -82,6 +82,15 @@ TEST_CASE("several rings are proved for every number of ranks, in both direction
     }
 }
 
+TEST_CASE("a chain is proved for every number of ranks, and lowered") {
+  for (std::uint32_t ranks = 2; ranks <= 40; ++ranks) {
+    const auto plan = plan_of(request_of(Collective::all_reduce, ranks, 1 << 20), "chain");
+    if (!plan) FAIL(plan.error().detail);
+    CHECK(verify(*plan).proved());
+    CHECK(verify(lower(*plan)).proved());
+  }
+}
+
 TEST_CASE("in several rings every rank sends the same amount each way") {
   const Plan plan = *plan_of(request_of(Collective::all_reduce, 6, 1 << 20), "rings");
   for (std::uint32_t rank = 0; rank < 6; ++rank) {

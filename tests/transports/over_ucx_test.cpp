@@ -141,7 +141,7 @@ TEST_CASE("all collectives over UCX are right by the planner's choice and by fou
 }
 
 TEST_CASE("algorithms of few rounds are right over UCX, for eight counts and 3 or 4 ranks") {
-  for (const char* algorithm : {"rings", "bruck", "pat", "swing", "bine", "knomial"})
+  for (const char* algorithm : {"rings", "bruck", "pat", "swing", "bine", "knomial", "chain", "parameter_server"})
     for (const std::uint32_t ranks : {3u, 4u}) {
       INFO(algorithm << ", " << ranks << " ranks");
       CHECK(complaints(run_processes(ranks, all_collectives, over_ucx(algorithm))) == "");
