@@ -45,8 +45,8 @@ def plan(
 ) -> Plan:
     """The plan that a call with a larger buffer of `nbytes` would run, or that of `algorithm`.
 
-    topology: a topology as Communicator.topology() returns it, a file (XML of hwloc's or NCCL's, or such a topology in JSON), or a synthetic machine such as
-    "package:2 l3:2 core:4 pu:1"; None: this machine. symmetric: arrays lie in memory that peers map (Communicator.allocate).
+    topology: a topology as Communicator.topology() returns it, a file (XML of hwloc's or NCCL's, or such a topology in JSON), a made-up fabric such as
+    "dgx-h100*2", or a synthetic machine such as "package:2 l3:2 core:4 pu:1"; None: this machine. symmetric: arrays lie in memory that peers map (Communicator.allocate).
     Raises ValueError for a call that makes no sense, UnsupportedError where no algorithm, or not this one, can serve it, OSError for files.
     """
     as_json, as_text = (json.dumps(topology), "") if isinstance(topology, dict) else ("", "" if topology is None else os.fspath(topology))
