@@ -48,6 +48,7 @@ struct Proof {
   bool truncated = false;             ///< there are more violations
   std::uint32_t least_safe_depth = 0; ///< smallest slot depth at which the plan is proved; of a wrong plan, without deadlock; 0: none
   std::uint64_t chunk_steps = 0;      ///< size of the work
+  bool by_symmetry = false;           ///< one rank's program was enough (docs/design/0017-symmetric-plans.md)
   Strictness strictness = Strictness::any_type;  ///< of a plan that is proved
   std::string departure;              ///< the first step that keeps it from any_type, with its rank and lane; empty: none does
   /// Whether the plan is right.
@@ -59,6 +60,9 @@ struct Proof {
 /// repeated pieces and back-to-back calls, no two unordered overlapping accesses of which one writes. Pure, thread-safe.
 /// Source: docs/design/0002-verifier.md.
 Proof verify(const Plan& plan);
+
+/// Likewise, without making use of symmetries: the same answer, found more slowly.
+Proof verify_in_full(const Plan& plan);
 
 std::string_view to_string(Fault fault);            ///< "malformed", ...
 std::string_view to_string(Strictness strictness);  ///< "loose", ...

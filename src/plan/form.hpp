@@ -31,9 +31,12 @@ class ProgramChecks {
   /// When all have been added: whether what they wait for is there.
   Result<void> end() const;
 
+  /// Instead, when one has been added and all other ranks' have the lanes and signals of that one.
+  Result<void> end_alike() const;
+
  private:
   void count_signals(const Program& program);
-  Result<void> check_target(const PlacedWait& placed) const;
+  Result<void> check_target(const PlacedWait& placed, std::uint32_t rank) const;
 
   const PlanHeader& header_;
   const Form form_;

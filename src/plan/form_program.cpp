@@ -263,7 +263,7 @@ Result<void> ProgramChecks::add(const Program& program) {
   for (auto at = later; at != waits_.end(); ++at) {
     if (at->wait.rank > rank)
       *later++ = *at;
-    else if (auto fine = check_target(*at); !fine)
+    else if (auto fine = check_target(*at, at->wait.rank); !fine)
       return fine;
   }
   waits_.erase(later, waits_.end());
@@ -272,7 +272,13 @@ Result<void> ProgramChecks::add(const Program& program) {
 
 Result<void> ProgramChecks::end() const {
   for (const PlacedWait& placed : waits_)
-    if (auto fine = check_target(placed); !fine) return fine;
+    if (auto fine = check_target(placed, placed.wait.rank); !fine) return fine;
+  return {};
+}
+
+Result<void> ProgramChecks::end_alike() const {
+  for (const PlacedWait& placed : waits_)
+    if (auto fine = check_target(placed, 0); !fine) return fine;
   return {};
 }
 
@@ -284,12 +290,13 @@ void ProgramChecks::count_signals(const Program& program) {
   first_.push_back(signals_.size());
 }
 
-Result<void> ProgramChecks::check_target(const PlacedWait& placed) const {
+/// As if `rank` were the rank that is waited for.
+Result<void> ProgramChecks::check_target(const PlacedWait& placed, std::uint32_t rank) const {
   const WaitFor& wait = placed.wait;
   const auto where = [&] { return "waits for lane " + text(wait.lane) + " of rank " + text(wait.rank); };
-  const std::size_t lanes = first_[wait.rank + 1] - first_[wait.rank];
+  const std::size_t lanes = first_[rank + 1] - first_[rank];
   if (wait.lane >= lanes) return fail_at(placed.rank, placed.lane, placed.step, where() + ", which has no such lane");
-  const std::uint32_t signals = signals_[first_[wait.rank] + wait.lane];
+  const std::uint32_t signals = signals_[first_[rank] + wait.lane];
   if (wait.signal < signals || form_ == Form::runnable) return {};
   return fail_at(placed.rank, placed.lane, placed.step,
                  "waits for signal " + text(wait.signal) + " of lane " + text(wait.lane) + " of rank " + text(wait.rank) + ", which has " + text(signals));

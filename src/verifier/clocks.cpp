@@ -1,15 +1,40 @@
 #include "verifier/clocks.hpp"
 
 #include <algorithm>
+#include <array>
 
+#include "rondo/kernels.hpp"
 #include "verifier/messages.hpp"
 
 namespace rondo::verifier {
+namespace {
+
+/// Each to what the other is, where that is more.
+void raise(std::uint32_t* mine, const std::uint32_t* theirs, std::size_t count) {
+  constexpr std::size_t few = 64;
+  if (count <= few) {
+    for (std::size_t k = 0; k < count; ++k) mine[k] = std::max(mine[k], theirs[k]);
+    return;
+  }
+  static const Kernel maximum = cpu_kernels().get(ReduceOp::max, DataType::u32);
+  const std::array<const void*, 2> sources{mine, theirs};
+  void* const destination = mine;
+  KernelCall call;
+  call.sources = sources.data();
+  call.destinations = &destination;
+  call.source_count = 2;
+  call.destination_count = 1;
+  call.count = count;
+  maximum(call);
+}
+
+}  // namespace
 
 Clocks::Clocks(const Image& image, const Neighbours& neighbours, std::uint32_t pieces)
     : image_(image),
       neighbours_(neighbours),
       dense_(neighbours.empty()),
+      whole_lanes_(image.whole_lanes()),
       pieces_(pieces),
       events_(image.lanes(), 0),
       blocks_(image.lanes()),
@@ -99,21 +124,57 @@ std::uint32_t Clocks::snapshot(std::uint32_t lane, std::uint32_t readers) {
   return number;
 }
 
-void Clocks::join(std::uint32_t lane, std::uint32_t number) {
+/// What the snapshot's lane knew, where a shift has moved that lane.
+void Clocks::join(std::uint32_t lane, std::uint32_t number, std::uint32_t shift) {
   if (number == none) return;
   Snapshot& from = snapshots_[number];
-  if (dense_) {
-    const std::size_t block = own_block(lane);
-    std::uint32_t* mine = &words_[block + 1];
-    const std::uint32_t* theirs = &words_[from.block + 1];
-    for (std::size_t k = 0; k < events_.size(); ++k) mine[k] = std::max(mine[k], theirs[k]);
-    mine[from.lane] = std::max(mine[from.lane], from.event);
-  } else {
+  if (dense_)
+    join_dense(lane, from, shift);
+  else if (shift == 0)
     join_sparse(lane, from);
-  }
+  else
+    join_shifted(lane, from, shift);
   if (--from.readers > 0) return;
   release_block(from.lane, from.block);
   free_snapshots_.push_back(number);
+}
+
+/// Who knows of a step knows all that its lane knew then.
+void Clocks::join_dense(std::uint32_t lane, const Snapshot& from, std::uint32_t shift) {
+  const std::uint32_t other = image_.moved_lane(shift, from.lane);
+  if (known(lane, other) >= from.event) return;
+  const std::size_t block = own_block(lane);
+  std::uint32_t* mine = &words_[block + 1];
+  const std::uint32_t* theirs = &words_[from.block + 1];
+  const std::size_t lanes = image_.lanes();
+  const std::size_t moved = shift * lanes;
+  if (shift == 0) {
+    raise(mine, theirs, whole_lanes_);
+  } else if (image_.shifts->rotates()) {
+    raise(mine + moved, theirs, whole_lanes_ - moved);
+    raise(mine, theirs + whole_lanes_ - moved, moved);
+  } else {
+    for (std::uint32_t e = 0; e < image_.header.ranks; ++e) raise(mine + image_.shifts->moved(shift, e) * lanes, theirs + e * lanes, lanes);
+  }
+  mine[other] = from.event;
+}
+
+void Clocks::join_shifted(std::uint32_t lane, const Snapshot& from, std::uint32_t shift) {
+  const auto& mine = neighbours_[lane];
+  const auto& theirs = neighbours_[from.lane];
+  if (mine.empty()) return;
+  const std::uint32_t back = image_.inverse(shift);
+  const std::size_t block = own_block(lane);
+  std::uint32_t* clock = &words_[block + 1];
+  const std::uint32_t* other = &words_[from.block + 1];
+  for (std::size_t k = 0; k < mine.size(); ++k) {
+    const std::uint32_t seen = image_.moved_lane(back, mine[k]);  // as the other lane numbers it
+    const auto at = std::lower_bound(theirs.begin(), theirs.end(), seen);
+    if (seen == from.lane)
+      clock[k] = std::max(clock[k], from.event);
+    else if (at != theirs.end() && *at == seen)
+      clock[k] = std::max(clock[k], other[at - theirs.begin()]);
+  }
 }
 
 void Clocks::join_sparse(std::uint32_t lane, const Snapshot& from) {
@@ -138,9 +199,9 @@ void Clocks::enter(std::uint32_t lane, std::uint32_t s, std::uint32_t piece) {
   if (overflowed_) return;
   const FlatStep& step = image_.steps[s];
   for (std::uint32_t a = step.first_after; a < image_.steps[s + 1].first_after; ++a)
-    join(lane, published_[std::size_t{target_[image_.afters[a].step]} * pieces_ + piece]);
+    join(lane, published_[std::size_t{target_[image_.afters[a].step]} * pieces_ + piece], 0);
   if (step.kind == StepKind::wait) {
-    if (piece >= step.count) join(lane, published_[std::size_t{target_[step.first]} * pieces_ + piece - step.count]);
+    if (piece >= step.count) join(lane, published_[std::size_t{target_[step.first]} * pieces_ + piece - step.count], step.target_shift);
     return;
   }
   if (!sent_.empty()) exchange(lane, step, piece, true);
@@ -167,13 +228,13 @@ void Clocks::exchange(std::uint32_t lane, const FlatStep& step, std::uint32_t pi
     const std::size_t first = std::size_t{link.first_send} * pieces_;
     const std::size_t here = first + std::size_t{operand.index} * pieces_ + piece;
     if (k < step.sources && entering)
-      join(lane, sent_[here]);
+      join(lane, sent_[here], image_.inverse(link.to));
     else if (k < step.sources)
       received_[here] = snapshot(lane, next_tenant_exists(link, operand.index, piece) ? 1 : 0);
     else if (!entering)
       sent_[here] = snapshot(lane, 1);
     else if (const auto [message, lag] = tenant(link, operand.index); piece >= lag)
-      join(lane, received_[first + std::size_t{message} * pieces_ + piece - lag]);
+      join(lane, received_[first + std::size_t{message} * pieces_ + piece - lag], image_.shifts ? link.to : 0);
   }
 }
 

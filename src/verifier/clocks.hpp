@@ -10,12 +10,12 @@
 
 namespace rondo::verifier {
 
-/// For each lane, the lanes that it may be asked about (ascending, without itself). Empty at the top: all about all.
+/// For each lane, the whole lanes that it may be asked about (ascending, without itself). Empty at the top: all about all.
 using Neighbours = std::vector<std::vector<std::uint32_t>>;
 
 /// Clocks over one run. With neighbours, what passes through third lanes that don't share a neighbour is forgotten:
-/// "known" is always right, "not known" may be wrong. Without neighbours both are exact, at a cost of `lanes` words a
-/// clock.
+/// "known" is always right, "not known" may be wrong. Without neighbours both are exact, at a cost of a word for each whole lane
+/// a clock.
 class Clocks {
  public:
   Clocks(const Image& image, const Neighbours& neighbours, std::uint32_t pieces);
@@ -27,7 +27,7 @@ class Clocks {
 
   /// Steps that the lane has entered.
   std::uint32_t events(std::uint32_t lane) const { return events_[lane]; }
-  /// Whether `lane` knows that the first `event` steps of lane `other` are done.
+  /// Whether `lane` knows that the first `event` steps of the whole lane `other` are done.
   bool knows(std::uint32_t lane, std::uint32_t other, std::uint32_t event) const {
     return lane == other || known(lane, other) >= event;
   }
@@ -44,10 +44,12 @@ class Clocks {
 
   void publish_targets();
   std::uint32_t known(std::uint32_t lane, std::uint32_t other) const;
-  std::size_t width(std::uint32_t lane) const { return dense_ ? events_.size() : neighbours_[lane].size(); }
+  std::size_t width(std::uint32_t lane) const { return dense_ ? whole_lanes_ : neighbours_[lane].size(); }
   std::uint32_t snapshot(std::uint32_t lane, std::uint32_t readers);
-  void join(std::uint32_t lane, std::uint32_t snapshot);
+  void join(std::uint32_t lane, std::uint32_t snapshot, std::uint32_t shift);
+  void join_dense(std::uint32_t lane, const Snapshot& from, std::uint32_t shift);
   void join_sparse(std::uint32_t lane, const Snapshot& from);
+  void join_shifted(std::uint32_t lane, const Snapshot& from, std::uint32_t shift);
   std::size_t new_block(std::uint32_t lane);
   void release_block(std::uint32_t lane, std::size_t block);
   std::size_t own_block(std::uint32_t lane);
@@ -59,6 +61,7 @@ class Clocks {
   const Image& image_;
   const Neighbours& neighbours_;
   const bool dense_;
+  const std::size_t whole_lanes_;
   const std::uint32_t pieces_;
   bool overflowed_ = false;
   std::vector<std::uint32_t> events_;

@@ -52,20 +52,39 @@ std::optional<std::uint32_t> Contributions::unite(const std::vector<RankSet>& se
   segments_.clear();
   for (const RankSet& set : sets) expand(set);
   std::sort(segments_.begin(), segments_.end());
+  for (std::size_t k = 1; k < segments_.size(); ++k)
+    if (segments_[k].begin < segments_[k - 1].end) return rank_at(segments_[k].begin);
+  united = compact();
+  return std::nullopt;
+}
+
+RankSet Contributions::moved(const Shifts& shifts, std::uint32_t by, RankSet set) {
+  if (by == 0 || set.length == ranks_) return set;
+  if (set.length == 1) return single(shifts.moved_rank(by, rank_at(set.first)));
+  if (shifts.rotates() && set.length != RankSet::pooled) return {(set.first + by) % ranks_, set.length};
+  segments_.clear();
+  expand(set);
+  std::vector<Segment> before;
+  before.swap(segments_);
+  for (const Segment& segment : before)
+    for (std::uint32_t position = segment.begin; position < segment.end; ++position) {
+      const std::uint32_t to = position_[shifts.moved_rank(by, rank_at(position))];
+      segments_.push_back({to, to + 1});
+    }
+  std::sort(segments_.begin(), segments_.end());
+  return compact();
+}
+
+/// The set of segments_, which are in order and disjoint.
+RankSet Contributions::compact() {
   std::size_t last = 0;
   for (std::size_t k = 1; k < segments_.size(); ++k) {
-    if (segments_[k].begin < segments_[last].end) return rank_at(segments_[k].begin);
     if (segments_[k].begin == segments_[last].end)
       segments_[last].end = segments_[k].end;
     else
       segments_[++last] = segments_[k];
   }
   segments_.resize(last + 1);
-  united = compact();
-  return std::nullopt;
-}
-
-RankSet Contributions::compact() {
   const Segment& front = segments_.front();
   const Segment& back = segments_.back();
   if (segments_.size() == 1) return {front.begin, front.end - front.begin};

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "verifier/image.hpp"
+#include "verifier/shifts.hpp"
 #include "verifier/tree.hpp"
 
 namespace rondo::verifier {
@@ -36,6 +37,9 @@ class Contributions {
 
   /// Joins disjoint sets into `united`; else says which rank is in two of them.
   std::optional<std::uint32_t> unite(const std::vector<RankSet>& sets, RankSet& united);
+
+  /// Where a shift takes a set.
+  RankSet moved(const Shifts& shifts, std::uint32_t by, RankSet set);
 
   /// The pool has outgrown what the verifier takes; sets are wrong then.
   bool overflowed() const { return overflowed_; }

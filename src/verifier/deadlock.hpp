@@ -10,7 +10,7 @@
 namespace rondo::verifier {
 
 /// Reports one circle when links hold header.depth messages. Returns Π of `piece_spread`, 0 where it reported. `one_piece`, which may be null, is
-/// told of a walk over one piece, which is often the walk that decides; it got stuck where a circle is reported.
+/// told of a walk over one piece, which is often the walk that decides, so it must never have enough; that walk got stuck where a circle is reported.
 std::uint64_t check_deadlock(const Image& image, Report& report, Observer* one_piece);
 
 /// The smallest number of messages that links have to hold; 0 when no number helps.

@@ -24,6 +24,10 @@ class Orders final : public Observer {
         direct_(question.users && image.header.protocol == Protocol::direct),
         users_(image, clocks_, report) {}
 
+  /// With `brief`, one thing that is wrong stops the walk.
+  void stop_at(const Report& report, bool brief) { stop_at_ = brief ? &report : nullptr; }
+  bool has_enough() const override { return stop_at_ != nullptr && !stop_at_->empty(); }
+
   void step(std::uint32_t lane, std::uint32_t step, std::uint32_t piece) override {
     clocks_.enter(lane, step, piece);
     races_.step(lane, step, piece);
@@ -44,6 +48,7 @@ class Orders final : public Observer {
   Races races_;
   const bool direct_;
   UserBuffers users_;
+  const Report* stop_at_ = nullptr;
 };
 
 }  // namespace
@@ -58,6 +63,9 @@ struct Examination::Parts final : Observer {
     const StepKind kind = image.steps[step].kind;
     if (values && (kind == StepKind::copy || kind == StepKind::reduce)) values->move(image.lane_rank[lane], step, piece);
   }
+
+  /// Suspicions are looked into by another walk, whatever else this one would show.
+  bool has_enough() const override { return !values && !suspicions.empty(); }
 
   void prepare_orders();
   void prepare_values();
@@ -105,6 +113,7 @@ Answer Examination::Parts::walk_with_full_clocks() {
     return Answer::too_large;
   const Neighbours all;
   Orders exact(image, question, layout, all, report);
+  exact.stop_at(report, question.brief);
   Walk(image, question.pieces, image.header.depth).run(&exact);
   return exact.end(report);
 }

@@ -16,6 +16,7 @@ struct Question {
   bool orders = true;  ///< races; with `users` the rule of calls too
   bool users = false;  ///< follow input and output for races, not scratch alone
   bool values = true;  ///< what outputs end as
+  bool brief = false;  ///< one thing that is wrong is enough
 };
 
 enum class Answer {

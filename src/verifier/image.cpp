@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "plan/form.hpp"
+#include "verifier/symmetry.hpp"
 
 namespace rondo::verifier {
 namespace {
@@ -15,26 +16,47 @@ Error too_large(const std::string& what) {
 
 class ImageMaker {
  public:
-  explicit ImageMaker(const Plan& plan) : plan_(plan) { image_.header = plan.header; }
-
-  Result<Image> make() {
-    if (auto fine = plan::check_header(plan_); !fine) return fine.error();
-    plan::ProgramChecks checks(plan_.header, Form::whole);
+  explicit ImageMaker(const PlanHeader& header) {
+    image_.header = header;
     image_.rank_lanes.push_back(0);
     image_.lane_steps.push_back(0);
-    image_.scratch_chunks.assign(plan_.header.ranks, 0);
-    for (std::uint32_t rank = 0; rank < plan_.header.ranks; ++rank) {
-      const Program program = plan_.program(rank);
+  }
+
+  Result<Image> make(const Plan& plan) {
+    if (auto fine = plan::check_header(plan); !fine) return fine.error();
+    plan::ProgramChecks checks(plan.header, Form::whole);
+    image_.scratch_chunks.assign(plan.header.ranks, 0);
+    for (std::uint32_t rank = 0; rank < plan.header.ranks; ++rank) {
+      const Program program = plan.program(rank);
       if (auto fine = checks.add(program); !fine) return fine.error();
-      for (const Lane& lane : program.lanes) {
-        if (image_.steps.size() + lane.steps.size() > max_steps)
-          return too_large("more than " + std::to_string(max_steps) + " steps");
-        add_lane(rank, lane);
-      }
-      image_.rank_lanes.push_back(image_.lanes());
+      if (!add_program(rank, program)) return too_large("more than " + std::to_string(max_steps) + " steps");
       if (image_.accesses > max_work) return too_large("more than " + std::to_string(max_work) + " chunk accesses");
     }
     if (auto fine = checks.end(); !fine) return fine.error();
+    return end();
+  }
+
+  std::optional<Image> make(Symmetry symmetry) {
+    const std::uint32_t ranks = image_.header.ranks;
+    image_.shifts = std::move(symmetry.shifts);
+    image_.scratch_chunks.assign(1, 0);
+    const bool fits = add_program(0, symmetry.program) && image_.steps.size() <= max_steps / ranks && image_.accesses <= max_work / ranks;
+    if (!fits || image_.whole_lanes() >= none) return std::nullopt;
+    return end();
+  }
+
+ private:
+  /// False: too many steps.
+  bool add_program(std::uint32_t rank, const Program& program) {
+    for (const Lane& lane : program.lanes) {
+      if (image_.steps.size() + lane.steps.size() > max_steps) return false;
+      add_lane(rank, lane);
+    }
+    image_.rank_lanes.push_back(image_.lanes());
+    return true;
+  }
+
+  Image end() {
     FlatStep end;
     end.first_after = static_cast<std::uint32_t>(image_.afters.size());
     image_.steps.push_back(end);
@@ -43,7 +65,6 @@ class ImageMaker {
     return std::move(image_);
   }
 
- private:
   void add_lane(std::uint32_t rank, const Lane& lane) {
     std::uint32_t low = none;
     std::uint32_t high = 0;
@@ -84,11 +105,13 @@ class ImageMaker {
   }
 
   void add_operand(std::uint32_t rank, const Step& step, const Operand& operand, bool destination) {
-    const std::uint32_t owner = operand.rank == self ? rank : operand.rank;
+    const std::uint32_t owner = operand.rank == self ? rank : number_of(operand.rank);
     if (operand.buffer == Buffer::link) {
-      const std::uint32_t from = destination ? rank : operand.rank;
-      const std::uint32_t to = destination ? operand.rank : rank;
-      const std::uint32_t link = link_number(from, to, operand.index);
+      const std::uint32_t from = destination || image_.shifts ? rank : owner;
+      const std::uint32_t to = destination ? owner : image_.shifts ? image_.inverse(owner) : rank;
+      const bool from_peer = image_.shifts && !destination;
+      const std::uint32_t channel = from_peer ? image_.shifts->moved_channel(to, operand.index) : operand.index;  // as the sender numbers it
+      const std::uint32_t link = link_number(from, to, channel);
       (destination ? image_.links[link].sender : image_.links[link].receiver) = image_.lanes();
       (destination ? image_.sends : image_.receives)
           .push_back({link, step.skew, static_cast<std::uint32_t>(image_.steps.size()), operand.count,
@@ -97,9 +120,16 @@ class ImageMaker {
       return;
     }
     if (operand.buffer == Buffer::scratch)
-      image_.scratch_chunks[owner] = std::max(image_.scratch_chunks[owner], operand.index + operand.count);
+      count_scratch(owner, operand.index + operand.count);
     image_.operands.push_back({owner, operand.index, operand.buffer});
   }
+
+  void count_scratch(std::uint32_t owner, std::uint32_t chunks) {
+    std::uint32_t& counted = image_.scratch_chunks[image_.shifts ? 0 : owner];
+    counted = std::max(counted, chunks);
+  }
+
+  std::uint32_t number_of(std::uint32_t rank) const { return image_.shifts ? image_.shifts->element(rank) : rank; }
 
   struct LinkKeyHash {
     std::size_t operator()(const std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>& key) const {
@@ -138,7 +168,8 @@ class ImageMaker {
     }
     for (const auto& [step, wait] : waits_) {
       FlatStep& flat = image_.steps[step];
-      flat.target_lane = image_.rank_lanes[wait.rank] + wait.lane;
+      flat.target_lane = image_.rank_lanes[image_.shifts ? 0 : wait.rank] + wait.lane;
+      flat.target_shift = image_.shifts ? number_of(wait.rank) : 0;
       flat.first = signals[lane_signals[flat.target_lane] + wait.signal];
       flat.count = wait.lag;
     }
@@ -174,7 +205,6 @@ class ImageMaker {
     WaitFor wait;
   };
 
-  const Plan& plan_;
   Image image_;
   std::vector<PendingWait> waits_;
   std::unordered_map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::uint32_t, LinkKeyHash> numbers_;
@@ -201,7 +231,11 @@ std::uint64_t Image::work(std::uint64_t pieces) const {
 }
 
 Result<Image> make_image(const Plan& plan) {
-  return ImageMaker(plan).make();
+  return ImageMaker(plan.header).make(plan);
+}
+
+std::optional<Image> make_symmetric_image(const PlanHeader& header, Symmetry symmetry) {
+  return ImageMaker(header).make(std::move(symmetry));
 }
 
 }  // namespace rondo::verifier

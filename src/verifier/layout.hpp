@@ -1,5 +1,5 @@
-// Where each chunk of each rank's buffers lies among the cells that a run follows. In place, input and output share
-// them.
+// Where each chunk of each rank's buffers lies among the cells that a run follows. In place, input and output share them. Of a symmetric image rank 0's
+// cells stand for all ranks'.
 #pragma once
 
 #include <algorithm>
@@ -14,12 +14,12 @@ class Layout {
  public:
   /// Cells for `pieces` pieces; `users` false leaves the input and output buffers out.
   Layout(const Image& image, std::uint32_t pieces, bool in_place, bool users)
-      : header_(image.header), pieces_(pieces), slots_(std::min(image.header.depth, pieces)), in_place_(in_place) {
-    for (std::uint32_t rank = 0; rank < header_.ranks; ++rank) {
+      : image_(image), header_(image.header), pieces_(pieces), slots_(std::min(image.header.depth, pieces)), in_place_(in_place) {
+    for (std::uint32_t rank = 0; rank < image.held_ranks(); ++rank) {
       scratch_.push_back(cells_);
       cells_ += std::uint64_t{image.scratch_chunks[rank]} * slots_;
     }
-    for (std::uint32_t rank = 0; users && rank < header_.ranks; ++rank) {
+    for (std::uint32_t rank = 0; users && rank < image.held_ranks(); ++rank) {
       users_.push_back(cells_);
       cells_ += user_chunks(rank) * pieces_;
     }
@@ -34,6 +34,10 @@ class Layout {
   }
 
   std::uint64_t cell(Buffer buffer, std::uint32_t owner, std::uint32_t index, std::uint32_t piece) const {
+    if (image_.shifts) {
+      if (owner != 0 && buffer != Buffer::scratch) index = image_.shifts->moved_chunk(image_.shifts->inverse(owner), buffer, index);
+      owner = 0;
+    }
     if (buffer == Buffer::scratch) return scratch_[owner] + std::uint64_t{index} * slots_ + piece % slots();
     return users_[owner] + std::uint64_t{index + shift(buffer, owner)} * pieces_ + piece;
   }
@@ -54,6 +58,7 @@ class Layout {
     return inner ? owner * header_.chunks_per_block : 0;
   }
 
+  const Image& image_;
   const PlanHeader& header_;
   const std::uint32_t pieces_;
   const std::uint32_t slots_;

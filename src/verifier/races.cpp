@@ -11,7 +11,8 @@ bool Races::stays(const FlatStep& step, const FlatOperand& destination) const {
   const FlatOperand& source = image_.operands[step.first];
   for (const FlatOperand* operand : {&source, &destination})
     if (operand->buffer == Buffer::link || !layout_.has_cell(operand->buffer)) return false;
-  return layout_.cell(source.buffer, source.rank, source.index, 0) == layout_.cell(destination.buffer, destination.rank, destination.index, 0);
+  return source.rank == destination.rank &&
+         layout_.cell(source.buffer, source.rank, source.index, 0) == layout_.cell(destination.buffer, destination.rank, destination.index, 0);
 }
 
 void Races::step(std::uint32_t lane, std::uint32_t number, std::uint32_t piece) {
@@ -22,8 +23,9 @@ void Races::step(std::uint32_t lane, std::uint32_t number, std::uint32_t piece) 
     const FlatOperand& operand = image_.operands[step.first + k];
     if (operand.buffer == Buffer::link || !layout_.has_cell(operand.buffer)) continue;
     if (k >= step.sources && stays(step, operand)) continue;
+    const std::uint32_t to_owner = image_.moved_lane(image_.inverse(operand.rank), lane);
     for (std::uint32_t j = 0; j < step.count; ++j) {
-      const Here here{lane, number, piece, &operand, operand.index + j};
+      const Here here{lane, number, piece, &operand, operand.index + j, to_owner};
       Cell& cell = cells_[layout_.cell(operand.buffer, operand.rank, operand.index + j, piece)];
       k < step.sources ? read(cell, here) : write(cell, here);
     }
@@ -34,7 +36,7 @@ void Races::read(Cell& cell, const Here& here) {
   if (!ordered(cell.write, here)) report(here, cell.write, false, true);
   reversed_ |= cell.newest_write > here.piece;
   cell.newest_read = std::max(cell.newest_read, here.piece);
-  const Access now{here.lane, clocks_.events(here.lane)};
+  const Access now{here.to_owner, clocks_.events(here.lane)};
   if (!ordered(cell.read, here)) {
     std::uint32_t node = static_cast<std::uint32_t>(reads_.size());
     if (free_reads_.empty()) {
@@ -61,7 +63,7 @@ void Races::write(Cell& cell, const Here& here) {
     cell.more = read.next;
   }
   cell.read = {};
-  cell.write = {here.lane, clocks_.events(here.lane)};
+  cell.write = {here.to_owner, clocks_.events(here.lane)};
 }
 
 void Races::report(const Here& here, const Access& other, bool writes, bool other_wrote) {
@@ -79,8 +81,9 @@ void Races::report(const Here& here, const Access& other, bool writes, bool othe
 /// The step that was the lane's `event`-th.
 std::uint32_t Races::step_of(const Access& access) const {
   std::uint32_t left = access.event;
-  for (std::uint32_t turn = image_.lane_low[access.lane];; ++turn)
-    for (std::uint32_t s = image_.lane_steps[access.lane]; s < image_.lane_steps[access.lane + 1]; ++s) {
+  const std::uint32_t lane = access.lane % image_.lanes();
+  for (std::uint32_t turn = image_.lane_low[lane];; ++turn)
+    for (std::uint32_t s = image_.lane_steps[lane]; s < image_.lane_steps[lane + 1]; ++s) {
       const std::uint32_t skew = image_.steps[s].skew;
       if (turn >= skew && turn - skew < pieces_ && --left == 0) return s;
     }

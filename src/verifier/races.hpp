@@ -25,7 +25,7 @@ class Races {
 
  private:
   struct Access {
-    std::uint32_t lane = none;
+    std::uint32_t lane = none;  ///< a whole one, as the chunk's owner numbers it
     std::uint32_t event = 0;
   };
   struct Cell {
@@ -45,12 +45,13 @@ class Races {
     std::uint32_t lane, step, piece;
     const FlatOperand* operand;
     std::uint32_t chunk;
+    std::uint32_t to_owner;  ///< the lane as the chunk's owner numbers it
   };
 
   void read(Cell& cell, const Here& here);
   void write(Cell& cell, const Here& here);
   bool ordered(const Access& before, const Here& here) const {
-    return before.lane == none || clocks_.knows(here.lane, before.lane, before.event);
+    return before.lane == none || clocks_.knows(here.lane, image_.moved_lane(here.operand->rank, before.lane), before.event);
   }
   void report(const Here& here, const Access& other, bool writes, bool other_wrote);
   std::uint32_t step_of(const Access& access) const;

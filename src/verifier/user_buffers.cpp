@@ -9,7 +9,7 @@ namespace {
 
 /// Whether the lane knows that the rank has begun.
 bool knows_begin(const Image& image, const Clocks& clocks, std::uint32_t lane, std::uint32_t rank) {
-  for (std::uint32_t other = image.rank_lanes[rank]; other < image.rank_lanes[rank + 1]; ++other)
+  for (std::uint32_t other = image.first_whole_lane(rank); other < image.first_whole_lane(rank + 1); ++other)
     if (lane == other || clocks.knows(lane, other, 1)) return true;
   return false;
 }
@@ -49,8 +49,9 @@ void UserBuffers::end() {
     const auto lane = static_cast<std::uint32_t>(key >> 32);
     const auto owner = static_cast<std::uint32_t>(key);
     bool known = false;
-    for (std::uint32_t l = image_.rank_lanes[owner]; l < image_.rank_lanes[owner + 1]; ++l)
-      known |= clocks_.knows(l, lane, touch.event);
+    const std::uint32_t held = image_.shifts ? 0 : owner;
+    const std::uint32_t toucher = image_.moved_lane(image_.inverse(owner), lane);  // as the owner numbers it
+    for (std::uint32_t l = image_.rank_lanes[held]; l < image_.rank_lanes[held + 1]; ++l) known |= clocks_.knows(l, toucher, touch.event);
     if (!known)
       report_.add(
           Fault::race, touch.step,
@@ -59,7 +60,7 @@ void UserBuffers::end() {
 }
 
 void check_barrier(const Image& image, const Clocks& clocks, Report& report) {
-  for (std::uint32_t rank = 0; rank < image.header.ranks && !report.full(); ++rank)
+  for (std::uint32_t rank = 0; rank < image.held_ranks() && !report.full(); ++rank)
     for (std::uint32_t other = 0; other < image.header.ranks && !report.full(); ++other) {
       if (rank == other) continue;
       bool known = false;

@@ -16,7 +16,7 @@ Values::Values(const Image& image, const Layout& layout, std::uint32_t pieces)
 }
 
 void Values::fill_in_place() {
-  for (std::uint32_t rank = 0; rank < image_.header.ranks; ++rank) {
+  for (std::uint32_t rank = 0; rank < image_.held_ranks(); ++rank) {
     if (!has_input(image_.header, rank)) continue;
     for (std::uint32_t c = 0; c < input_chunks(image_.header); ++c)
       for (std::uint32_t piece = 0; piece < pieces_; ++piece) {
@@ -35,6 +35,14 @@ Values::Value Values::contribution(std::uint32_t rank, std::uint32_t index, std:
   return value;
 }
 
+/// Where a shift takes a value; there is one in symmetric images alone.
+Values::Value Values::moved(std::uint32_t by, Value value) {
+  if (!image_.shifts || by == 0 || value.state == unwritten || value.state == wrong) return value;
+  value.place = image_.shifts->moved_chunk(by, Buffer::input, value.place / pieces_) * pieces_ + value.place % pieces_;
+  value.ranks = sets_.moved(*image_.shifts, by, value.ranks);
+  return value;
+}
+
 /// Notes what the current step does wrong. Its result stays wrong wherever it goes.
 Values::Value Values::mistake(Fault fault, std::string message) {
   constexpr std::size_t most = 4096;  // the rest shares the last one: a report holds few
@@ -47,8 +55,8 @@ Values::Value Values::mistake(Fault fault, std::string message) {
 }
 
 Values::Value Values::read_input(const FlatOperand& operand, std::uint32_t index) {
-  if (!layout_.has_cell(Buffer::input)) return contribution(operand.rank, index, piece_);
-  Value value = cells_[layout_.cell(Buffer::input, operand.rank, index, piece_)];
+  if (!layout_.has_cell(Buffer::input)) return contribution(image_.shifts ? image_.shifts->rank(operand.rank) : operand.rank, index, piece_);
+  Value value = moved(operand.rank, cells_[layout_.cell(Buffer::input, operand.rank, index, piece_)]);
   if (value.state == raw) {
     value.state = partial;
   } else if (reduces_) {
@@ -69,9 +77,9 @@ Values::Value Values::read(const FlatOperand& operand, std::uint32_t j) {
       queue.values.clear();
       queue.head = 0;
     }
-    return value;
+    return moved(image_.inverse(image_.links[operand.rank].to), value);
   }
-  Value value = cells_[layout_.cell(operand.buffer, operand.rank, index, piece_)];
+  Value value = moved(operand.rank, cells_[layout_.cell(operand.buffer, operand.rank, index, piece_)]);
   if (value.state == unwritten)
     return mistake(Fault::wrong_value, "reads " + name(operand, index) + ", which nobody has written before");
   if (value.state == raw) {
@@ -104,34 +112,38 @@ Values::Value Values::combine(const FlatStep& step) {
   return value;
 }
 
-/// Of what the current step combines: its sources' at best.
+/// Of what the current step combines: its sources' at best. What departs does so whatever its sources' are.
 Strictness Values::strictness_of_step() {
+  if (!follow_tree()) return Strictness::loose;
   auto least = static_cast<std::uint32_t>(Strictness::any_type);
-  bool partials = false;
+  for (const Value& source : sources_) least = std::min<std::uint32_t>(least, source.along);
+  const bool partials = std::any_of(source_runs_.begin(), source_runs_.end(), [](const RankRun& run) { return run.end - run.first > 1; });
+  if (partials) depart(Strictness::own_type, "combines results that were stored");
+  return std::min(static_cast<Strictness>(least), partials ? Strictness::own_type : Strictness::any_type);
+}
+
+/// Whether the current step's sources, whatever they hold, are combined as the tree of their ranks has it.
+bool Values::follow_tree() {
   source_runs_.clear();
   for (const Value& source : sources_) {
-    least = std::min<std::uint32_t>(least, source.along);
     const auto run = sets_.run(source.ranks);
     if (!run || (!source_runs_.empty() && source_runs_.back().end != run->first)) {
       depart(Strictness::loose, "combines ranks that don't follow one another in their order");
-      return Strictness::loose;
+      return false;
     }
-    partials = partials || run->end - run->first > 1;
     source_runs_.push_back(*run);
   }
-  if (least == static_cast<std::uint32_t>(Strictness::loose)) return Strictness::loose;
-  if (!follows_tree(source_runs_, 0, source_runs_.size())) {
-    depart(Strictness::loose, "groups the ranks otherwise than the tree");
-    return Strictness::loose;
-  }
-  if (!partials) return Strictness::any_type;
-  depart(Strictness::own_type, "combines results that were stored");
-  return Strictness::own_type;
+  if (follows_tree(source_runs_, 0, source_runs_.size())) return true;
+  depart(Strictness::loose, "groups the ranks otherwise than the tree");
+  return false;
 }
 
 void Values::depart(Strictness to, const char* why) {
-  for (const Departure& before : departures_)
-    if (before.to == to) return;
+  for (Departure& before : departures_)
+    if (before.to == to) {
+      if (step_ < before.step) before = {to, step_, why};
+      return;
+    }
   departures_.push_back({to, step_, why});
 }
 
@@ -154,7 +166,7 @@ void Values::write(const FlatOperand& operand, std::uint32_t j, Value value) {
                     "puts " + describe(value, false) + " into " + name(operand, index) + ", which has another length");
     value.writer = step_ & writer_mask;
   }
-  cells_[layout_.cell(operand.buffer, operand.rank, index, piece_)] = value;
+  cells_[layout_.cell(operand.buffer, operand.rank, index, piece_)] = moved(image_.inverse(operand.rank), value);
 }
 
 void Values::move(std::uint32_t rank, std::uint32_t number, std::uint32_t piece) {
@@ -236,7 +248,7 @@ void Values::check_output(std::uint32_t rank, std::uint32_t index, std::uint32_t
 }
 
 void Values::check_outputs(Report& report) const {
-  for (std::uint32_t rank = 0; rank < image_.header.ranks && !report.full(); ++rank) {
+  for (std::uint32_t rank = 0; rank < image_.held_ranks() && !report.full(); ++rank) {
     if (!has_output(image_.header, rank)) continue;
     for (std::uint32_t c = 0; c < output_chunks(image_.header) && !report.full(); ++c)
       for (std::uint32_t piece = 0; piece < pieces_; ++piece) check_output(rank, c, piece, report);

@@ -48,6 +48,7 @@ class Values {
 
   void fill_in_place();
   Value contribution(std::uint32_t rank, std::uint32_t index, std::uint32_t piece) const;
+  Value moved(std::uint32_t by, Value value);
   Value mistake(Fault fault, std::string message);
   Value read(const FlatOperand& operand, std::uint32_t j);
   Value read_input(const FlatOperand& operand, std::uint32_t index);
@@ -55,6 +56,7 @@ class Values {
   Value finish(Value value);
   Strictness strictness_of_step();
   void depart(Strictness to, const char* why);
+  bool follow_tree();
   void write(const FlatOperand& operand, std::uint32_t j, Value value);
   void check_output(std::uint32_t rank, std::uint32_t index, std::uint32_t piece, Report& report) const;
   Value promised(std::uint32_t rank, std::uint32_t index, std::uint32_t piece) const;
@@ -77,7 +79,7 @@ class Values {
   std::vector<Value> sources_;
   std::vector<RankSet> source_sets_;
   std::vector<RankRun> source_runs_;
-  std::vector<Departure> departures_;  // the first to each kind of strictness
+  std::vector<Departure> departures_;  // the one of the lowest rank, lane and step to each kind of strictness
   std::uint32_t rank_ = 0;  // of the step being done, which is
   std::uint32_t step_ = 0;
   std::uint32_t piece_ = 0;

@@ -8,12 +8,13 @@
 #include "verifier/image.hpp"
 #include "verifier/messages.hpp"
 #include "verifier/report.hpp"
+#include "verifier/prove.hpp"
 #include "verifier/spread.hpp"
+#include "verifier/symmetry.hpp"
 
 namespace rondo {
+namespace verifier {
 namespace {
-
-using namespace verifier;
 
 class Prover {
  public:
@@ -28,7 +29,7 @@ class Prover {
     if (!report_.empty()) return;
     if (first.end() == Answer::too_large) say_too_large();
     if (image_.header.out_of_place && image_.header.in_place) ask(alias_question(true));
-    if (uses_slots()) prove_slots();
+    if (uses_slots()) prove_slots(false);
   }
 
   /// Of a proved plan with fewer slots that doesn't deadlock: what may be wrong now. With one piece values don't depend on slots.
@@ -40,9 +41,10 @@ class Prover {
       if (in_place ? !image_.header.in_place : !image_.header.out_of_place) continue;
       Question question = alias_question(in_place);
       question.values = false;
+      question.brief = true;
       if (question.orders) ask(question);
     }
-    if (uses_slots()) prove_slots();
+    if (report_.empty() && uses_slots()) prove_slots(true);
   }
 
  private:
@@ -53,7 +55,7 @@ class Prover {
   }
 
   /// Whether lanes can meet in user buffers at all: peers', or several lanes of one rank.
-  bool users_meet() const { return image_.header.protocol == Protocol::direct || image_.lanes() > image_.header.ranks; }
+  bool users_meet() const { return image_.header.protocol == Protocol::direct || image_.lanes() > image_.held_ranks(); }
 
   /// One piece: the worst case for orders within a piece, and all there is to values.
   Question alias_question(bool in_place) const {
@@ -69,10 +71,10 @@ class Prover {
 
   /// depth + 1 pieces: the worst case for a slot's next tenant. Where pieces overtake one another, the tenants after
   /// that one too, up to the spread.
-  void prove_slots() {
+  void prove_slots(bool brief) {
     const std::uint64_t depth = image_.header.depth;
     if (depth > (1u << 16)) return say_too_large();
-    if (ask({static_cast<std::uint32_t>(depth + 1), false, true, false, false}) != Answer::reversed) return;
+    if (ask({static_cast<std::uint32_t>(depth + 1), false, true, false, false, brief}) != Answer::reversed) return;
     const std::uint64_t tenants = spread_ / depth + 2;
     for (std::uint64_t n = 1; n <= tenants && report_.empty(); ++n) {
       const std::uint64_t pieces = n * depth + 1;
@@ -112,25 +114,55 @@ Proof refuse(const Error& error) {
   return proof;
 }
 
-}  // namespace
-
-Proof verify(const Plan& plan) {
-  auto image = make_image(plan);
-  if (!image) return refuse(image.error());
-  Report report(*image);
-  Prover(*image, report).prove();
+/// Of whatever the image shows.
+Proof prove(Image& image) {
+  Report report(image);
+  Prover(image, report).prove();
   Proof proof;
-  proof.chunk_steps = image->chunk_steps;
+  proof.chunk_steps = image.chunk_steps;
   proof.truncated = report.full();
   proof.violations = report.take();
   proof.strictness = report.departure().to;
-  if (proof.strictness != Strictness::any_type) proof.departure = where(*image, report.departure().step) + ": " + report.departure().why;
+  if (proof.strictness != Strictness::any_type) proof.departure = where(image, report.departure().step) + ": " + report.departure().why;
   const bool unmatched = std::any_of(proof.violations.begin(), proof.violations.end(), [](const Violation& violation) {
     return violation.fault == Fault::unmatched_message || violation.fault == Fault::malformed;
   });
-  if (!unmatched) proof.least_safe_depth = least_safe_depth(*image);
-  if (proof.proved()) proof.least_safe_depth = least_proved_depth(*image, proof.least_safe_depth);
+  if (!unmatched) proof.least_safe_depth = least_safe_depth(image);
+  if (proof.proved()) proof.least_safe_depth = least_proved_depth(image, proof.least_safe_depth);
   return proof;
+}
+
+}  // namespace
+
+std::optional<Proof> prove_by_symmetry(const Plan& plan) {
+  auto symmetry = find_symmetry(plan);
+  if (!symmetry) return std::nullopt;
+  const bool rank_order = symmetry->rank_order;
+  auto image = make_symmetric_image(plan.header, std::move(*symmetry));
+  if (!image) return std::nullopt;
+  Proof proof = prove(*image);
+  if (!proof.proved()) return std::nullopt;
+  // The tree of the ranks' numbers is no shift's image of itself: what is seen of rank 0 settles it only where that departs, or where every reduction is
+  // the whole tree.
+  const bool settled = proof.strictness == Strictness::loose || (proof.strictness == Strictness::any_type && rank_order);
+  if (!settled) return std::nullopt;
+  proof.chunk_steps *= plan.header.ranks;
+  proof.by_symmetry = true;
+  return proof;
+}
+
+}  // namespace verifier
+
+Proof verify_in_full(const Plan& plan) {
+  auto image = verifier::make_image(plan);
+  return image ? verifier::prove(*image) : verifier::refuse(image.error());
+}
+
+Proof verify(const Plan& plan) {
+  constexpr std::uint32_t few_ranks = 8;  // looking for symmetries would cost as much as the proof
+  if (plan.header.ranks >= few_ranks)
+    if (auto proof = verifier::prove_by_symmetry(plan)) return std::move(*proof);
+  return verify_in_full(plan);
 }
 
 }  // namespace rondo

@@ -27,6 +27,7 @@ bool Walk::run(Observer* observer) {
     const std::uint32_t lane = awake_.back();
     awake_.pop_back();
     advance(lane, observer);
+    if (observer != nullptr && observer->has_enough()) return true;
     // Whoever waits for something this lane has passed by now.
     std::vector<Waiter>& waiters = waiters_[lane];
     const Cursor& at = cursors_[lane];
@@ -65,6 +66,7 @@ void Walk::advance(std::uint32_t lane, Observer* observer) {
     }
     ++at.turn;
     at.step = image_.lane_steps[lane];
+    if (observer != nullptr && observer->has_enough()) return;
   }
 }
 

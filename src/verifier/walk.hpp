@@ -14,6 +14,8 @@ class Observer {
  public:
   virtual ~Observer() = default;
   virtual void step(std::uint32_t lane, std::uint32_t step, std::uint32_t piece) = 0;
+  /// Asked now and then: whether it needs no more of this walk.
+  virtual bool has_enough() const { return false; }
 };
 
 /// A lane that can't go on, and the lane that it waits for.
@@ -28,7 +30,7 @@ class Walk {
   /// `depth`: messages that a link holds.
   Walk(const Image& image, std::uint32_t pieces, std::uint64_t depth);
 
-  /// False when lanes wait for one another in a circle. `observer` may be null.
+  /// False when lanes wait for one another in a circle. `observer` may be null; a walk of which it has enough ends there, and is true.
   bool run(Observer* observer);
 
   /// After a run that got stuck: lanes of which each waits for the next, and the last for the first.

@@ -1,0 +1,73 @@
+// A group of shifts: each takes ranks to ranks and chunks to chunks, and for each rank there is one that takes rank 0 to it. The plans that such shifts
+// map onto themselves are proved with one rank's program (0017-symmetric-plans.md).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "rondo/plan.hpp"
+
+namespace rondo::verifier {
+
+/// How shift g moves element e, of which there are as many as ranks.
+enum class ShiftGroup : std::uint8_t {
+  rotation,    ///< to e + g
+  reflection,  ///< to e + g where g is even, to g − e where it is odd; of an even number of ranks
+};
+
+/// What moves besides the ranks. Chunks: where a buffer has chunks of each rank, those of a rank go to those of the rank that it goes to. Channels: those
+/// with a rank's number go where that rank goes.
+struct ShiftedNames {
+  bool chunks = true;
+  bool channels = false;
+};
+
+/// Ranks are numbered by elements: a rank's is the number of the shift that takes rank 0 to it. So 0 is rank 0, and shift 0 moves nothing.
+class Shifts {
+ public:
+  /// Along the plan's first order of ranks.
+  Shifts(const PlanHeader& header, ShiftGroup group, ShiftedNames names);
+
+  std::uint32_t ranks() const { return ranks_; }
+  std::uint32_t element(std::uint32_t rank) const;
+  std::uint32_t rank(std::uint32_t element) const;
+
+  /// Where shift `by` takes an element.
+  std::uint32_t moved(std::uint32_t by, std::uint32_t element) const {
+    const bool backwards = group_ == ShiftGroup::reflection && by % 2 != 0;
+    const std::uint32_t sum = by + (backwards ? ranks_ - element : element);
+    return sum >= ranks_ ? sum - ranks_ : sum;
+  }
+  /// The shift that undoes it.
+  std::uint32_t inverse(std::uint32_t by) const {
+    const bool is_its_own = by == 0 || (group_ == ShiftGroup::reflection && by % 2 != 0);
+    return is_its_own ? by : ranks_ - by;
+  }
+  std::uint32_t moved_rank(std::uint32_t by, std::uint32_t rank_number) const { return rank(moved(by, element(rank_number))); }
+
+  /// Where it takes a chunk of somebody's input or output.
+  std::uint32_t moved_chunk(std::uint32_t by, Buffer buffer, std::uint32_t chunk) const {
+    if (!(buffer == Buffer::input ? inputs_move_ : outputs_move_)) return chunk;
+    const std::uint32_t owner = chunk / unit_ % ranks_;
+    return chunk + (moved_rank(by, owner) - owner) * unit_;
+  }
+
+  std::uint32_t moved_channel(std::uint32_t by, std::uint32_t channel) const {
+    return channels_move_ && channel < ranks_ ? moved_rank(by, channel) : channel;
+  }
+
+  bool rotates() const { return group_ == ShiftGroup::rotation; }
+
+ private:
+  std::uint32_t ranks_;
+  ShiftGroup group_;
+  bool inputs_move_;
+  bool outputs_move_;
+  bool channels_move_;
+  std::uint32_t unit_;                  ///< neighbouring chunks of one rank; all ranks' follow one another, over and over
+  std::uint32_t start_ = 0;             ///< rank 0's place in the order
+  std::vector<std::uint32_t> order_;    ///< place → rank; empty: by number
+  std::vector<std::uint32_t> place_;    ///< rank → place
+};
+
+}  // namespace rondo::verifier
