@@ -23,6 +23,14 @@ Result<std::string> export_msccl_xml(const Plan& plan);
 /// Reads an MSCCL++ JSON execution plan. What has no meaning off a GPU is refused: "not supported: op NAME at PATH".
 Result<Plan> import_mscclpp_json(std::string_view text);
 
+/// Writes a plan as an MSCCL++ JSON execution plan: signals, waits, and copies and reductions over peers' buffers. Links become scratch of the sender's,
+/// and a rank that writes scratch ends when those that touch it have done with it, since calls share it. Skew is left out: what is written does one piece.
+/// Import reads back what does the same; of a plan that was imported that very plan, but where steps have several destinations of different kinds (as packets'
+/// have), which become several steps. A file has one way of lying in memory: separate buffers, unless the plan is for overlapping ones alone.
+/// MSCCL++ takes at most 64 operations a thread block and 16 channels a gpu; that isn't looked at.
+/// Errors: invalid_plan (its form), unsupported: a wire type, or a collective that has no name there.
+Result<std::string> export_mscclpp_json(const Plan& plan);
+
 /// Reads a plan in any known form (Rondo JSON, MSCCL XML, MSCCL++ JSON), told by its content. Error: invalid_plan.
 Result<Plan> import_plan(std::string_view text);
 

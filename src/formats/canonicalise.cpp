@@ -190,6 +190,8 @@ std::uint32_t find_root(const PlanHeader& header, const std::vector<Program>& pr
   return 0;
 }
 
+}  // namespace
+
 bool touches_peers(const std::vector<Program>& programs) {
   const auto remote = [](const Operand& o) {
     return o.rank != self && (o.buffer == Buffer::input || o.buffer == Buffer::output);
@@ -204,8 +206,6 @@ bool touches_peers(const std::vector<Program>& programs) {
   }
   return false;
 }
-
-}  // namespace
 
 Plan canonicalise(PlanHeader header, std::vector<Program> programs, bool root_known, Problem& problem) {
   if (Cells::count(header) > max_all_chunks) {

@@ -8,6 +8,9 @@
 
 namespace rondo::formats {
 
+/// Whether some step reads or writes another rank's input or output.
+bool touches_peers(const std::vector<Program>& programs);
+
 /// Makes a plan of programs whose operands still mean what they mean in MSCCL and MSCCL++, where the input is a buffer
 /// like any other. The IR's rule is that `input` is never written, so:
 /// - what is written to an input chunk goes to the output chunk that shares its memory when the plan runs in place

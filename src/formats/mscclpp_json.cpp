@@ -2,6 +2,7 @@
 #include "base/json_text.hpp"
 #include "formats/canonicalise.hpp"
 #include "formats/mscclpp.hpp"
+#include "formats/tidy.hpp"
 #include "rondo/formats.hpp"
 
 namespace rondo {
@@ -26,6 +27,7 @@ Result<Plan> import_mscclpp_json(std::string_view text) {
   if (problem.any()) return problem.error();
   std::vector<Program> programs = formats::bind_mscclpp_waits(file, lanes, problem);
   if (problem.any()) return problem.error();
+  formats::tidy(programs, !formats::touches_peers(programs));
   Plan plan = formats::canonicalise(file.header, std::move(programs), false, problem);
   if (problem.any()) return problem.error();
   return plan;

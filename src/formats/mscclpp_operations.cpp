@@ -300,6 +300,8 @@ class LaneReader {
     const std::size_t packet_sources = forwards ? 0 : operation.packet_sources;
     if (sources.size() == 1) {
       add_step(node, sources, destinations, packet_sources);
+    } else if (sources.size() == destinations.size() && std::all_of(sources.begin(), sources.end(), [&](const Operand& o) { return o == sources[0]; })) {
+      add_step(node, {sources[0]}, destinations, packet_sources);
     } else if (sources.size() == destinations.size()) {
       for (std::size_t i = 0; i < sources.size(); ++i) add_step(node, {sources[i]}, {destinations[i]}, packet_sources);
     } else {

@@ -46,5 +46,10 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     fuzz::expect(static_cast<bool>(imported), "what was exported can't be imported: " + *text);
     fuzz::expect(verify(*imported).proved(), "what was exported isn't proved: " + *text);
   }
+  if (const Result<std::string> text = export_mscclpp_json(*plan)) {
+    const Result<Plan> imported = import_mscclpp_json(*text);
+    fuzz::expect(static_cast<bool>(imported), "what was exported can't be imported: " + *text);
+    fuzz::expect(verify(*imported).proved(), "what was exported isn't proved: " + *text);
+  }
   return 0;
 }

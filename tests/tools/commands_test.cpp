@@ -49,7 +49,7 @@ std::string measured_plan(const std::string& bytes, const std::string& setting) 
 
 }  // namespace
 
-TEST_CASE("a plan is written as MSCCL XML, proved from there, and converted to and fro") {
+TEST_CASE("a plan is written as MSCCL XML and MSCCL++ JSON, proved from there, and converted to and fro") {
   const Finished planned = run({rondo_program(), "plan", "all_reduce", "-n", "6", "-b", "1M", "--algorithm", "tree", "--format", "msccl"});
   REQUIRE(planned.code == 0);
   const std::string file = write_file("tree.xml", planned.out);
@@ -65,6 +65,12 @@ TEST_CASE("a plan is written as MSCCL XML, proved from there, and converted to a
   const std::string text{std::istreambuf_iterator<char>(written), {}};
   CHECK(text == planned.out);
   CHECK(contains(run({rondo_program(), "convert", file, "--format", "json", "-o", "/nowhere/plan"}).err, "can't write to /nowhere/plan"));
+  const Finished plus = run({rondo_program(), "convert", file, "--format", "mscclpp"});
+  REQUIRE(plus.code == 0);
+  const Finished proved_plus = run({rondo_program(), "verify", write_file("tree_plus.json", plus.out)});
+  CHECK(contains(proved_plus.out, "proved: tree (all_reduce, 6 ranks"));
+  const Finished direct = run({rondo_program(), "plan", "all_reduce", "-n", "4", "--algorithm", "two_shot", "--format", "mscclpp"});
+  CHECK(contains(run({rondo_program(), "verify", write_file("two_shot.json", direct.out)}).out, "proved: two_shot (all_reduce, 4 ranks"));
 }
 
 TEST_CASE("rondo refuses a wrong command, flag, size, type, operation or file in one line that names it") {
@@ -76,7 +82,7 @@ TEST_CASE("rondo refuses a wrong command, flag, size, type, operation or file in
                      {{"plan", "all_reduce", "-n", "4", "--algorithm", "two_shot", "--format", "msccl"}, {}, {"rank 0, lane 0, step", "MSCCL XML"}},
                      {{"convert", garbage, "--format", "msccl"}, {}, {"garbage.json"}},
                      {{"convert", garbage}, {}, {"--format"}},
-                     {{"convert", garbage, "--format", "xml"}, {}, {"xml", "json", "msccl"}},
+                     {{"convert", garbage, "--format", "xml"}, {}, {"xml", "json", "msccl", "mscclpp"}},
                      {{"topo", "--format", "html"}, {}, {"html", "text", "json", "svg"}},
                      {{"topo", "--from", "nonsense"}, {}, {"nonsense", "package:2"}},
                      {{"topo", "--from", "/nowhere/machine.xml"}, {}, {"/nowhere/machine.xml"}},

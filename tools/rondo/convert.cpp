@@ -6,17 +6,13 @@
 #include <string>
 
 #include "commands.hpp"
-#include "rondo/formats.hpp"
+#include "plan_text.hpp"
 
 namespace {
 
 struct Options {
   std::string file, format, out;
 };
-
-rondo::Result<std::string> text_of(const rondo::Plan& plan, const std::string& format) {
-  return format == "msccl" ? rondo::export_msccl_xml(plan) : rondo::Result<std::string>(rondo::write_plan(plan));
-}
 
 rondo::Result<void> write(const std::string& text, const std::string& path) {
   const auto failed = [&](const std::string& where) { return rondo::Error{rondo::Errc::io, "can't write to " + where, errno, "convert"}; };
@@ -35,7 +31,7 @@ int run(const Options& options) {
   const auto done = [&]() -> rondo::Result<void> {
     const auto plan = rondo::load_plan(options.file);
     if (!plan) return plan.error();
-    const auto text = text_of(*plan, options.format);
+    const auto text = plan_text(*plan, options.format);
     if (!text) return rondo::Error{text.error().code, options.file + ": " + text.error().detail, 0, text.error().where};
     return write(*text, options.out);
   }();
@@ -50,7 +46,9 @@ void add_convert(CLI::App& app, int& status) {
   auto options = std::make_shared<Options>();  // CLI11 keeps references to it until the program has parsed its arguments
   CLI::App* convert = app.add_subcommand("convert", "Write a plan file in another form");
   convert->add_option("FILE", options->file, "A plan: Rondo JSON, MSCCL XML or MSCCL++ JSON")->required();
-  convert->add_option("--format", options->format, "json: Rondo's own; msccl: MSCCL XML")->required()->check(CLI::IsMember({"json", "msccl"}));
+  convert->add_option("--format", options->format, "json: Rondo's own; msccl: MSCCL XML; mscclpp: MSCCL++ JSON")
+      ->required()
+      ->check(CLI::IsMember({"json", "msccl", "mscclpp"}));
   convert->add_option("-o,--output", options->out, "Where to; default: standard output");
   convert->callback([options, &status] { status = run(*options); });
 }

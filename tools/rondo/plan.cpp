@@ -8,7 +8,7 @@
 #include <string>
 
 #include "commands.hpp"
-#include "rondo/formats.hpp"
+#include "plan_text.hpp"
 #include "rondo/planning.hpp"
 #include "tools/support/flags.hpp"
 
@@ -153,7 +153,7 @@ Result<void> run(const Options& options) {
   const auto plan = plan_call(*scene, *request, options.algorithm);
   if (!plan) return plan.error();
   if (options.format != "text") {
-    const auto text = options.format == "msccl" ? export_msccl_xml(*plan) : Result<std::string>(write_plan(*plan));
+    const auto text = plan_text(*plan, options.format);
     if (!text) return text.error();
     std::printf("%s", text->c_str());
     return {};
@@ -192,8 +192,8 @@ void add_plan(CLI::App& app, int& status) {
                    "An XML file of hwloc's or NCCL's, a topology in JSON, a fabric such as 'dgx-h100*4', or a synthetic string; default: this machine");
   plan->add_option("--latency", options->latency_ns, "Nanoseconds that a flag takes from rank to rank; default: the topology's figure")
       ->check(tool_support::decimal_number(0.1, 1e9));
-  plan->add_option("--format", options->format, "text, or the whole plan in json or as MSCCL XML (msccl)")
-      ->check(CLI::IsMember({"text", "json", "msccl"}));
+  plan->add_option("--format", options->format, "text, or the whole plan in json, as MSCCL XML (msccl) or as MSCCL++ JSON (mscclpp)")
+      ->check(CLI::IsMember({"text", "json", "msccl", "mscclpp"}));
   plan->add_flag("--in-place", options->in_place, "Input and output share memory");
   plan->add_flag("--symmetric", options->symmetric, "Input and output lie in memory that the other ranks have mapped (Communicator::allocate)");
   plan->add_flag("--kernel-copies", options->kernel_copies,
