@@ -74,6 +74,7 @@ extern const Algorithm bine_algorithm;
 extern const Algorithm knomial_algorithm;
 extern const Algorithm chain_algorithm;
 extern const Algorithm parameter_server_algorithm;
+extern const Algorithm rail_algorithm;
 
 /// Strict reductions of types that accumulate in a wider one must not store what is combined in part.
 inline bool stores_rounded(const Request& request) { return request.type == DataType::f16 || request.type == DataType::bf16; }

@@ -11,6 +11,7 @@ Shifts::Shifts(const PlanHeader& header, ShiftGroup group, ShiftedNames names)
       outputs_move_(names.chunks && !output_is_block(header.collective)),
       channels_move_(names.channels),
       unit_(header.collective == Collective::all_reduce ? 1 : header.chunks_per_block) {
+  if (group == ShiftGroup::nested) size_ = header.groups.front();
   if (header.order.empty()) return;
   order_.assign(header.order.begin(), header.order.begin() + ranks_);
   place_.resize(ranks_);
@@ -20,11 +21,12 @@ Shifts::Shifts(const PlanHeader& header, ShiftGroup group, ShiftedNames names)
 
 std::uint32_t Shifts::element(std::uint32_t rank) const {
   const std::uint32_t place = place_.empty() ? rank : place_[rank];
+  if (group_ == ShiftGroup::nested) return sum(place, inverse(start_));
   return place >= start_ ? place - start_ : place + ranks_ - start_;
 }
 
 std::uint32_t Shifts::rank(std::uint32_t element) const {
-  std::uint32_t place = element + start_;
+  std::uint32_t place = group_ == ShiftGroup::nested ? sum(element, start_) : element + start_;
   if (place >= ranks_) place -= ranks_;
   return order_.empty() ? place : order_[place];
 }

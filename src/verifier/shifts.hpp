@@ -12,6 +12,7 @@ namespace rondo::verifier {
 /// How shift g moves element e, of which there are as many as ranks.
 enum class ShiftGroup : std::uint8_t {
   rotation,    ///< to e + g
+  nested,      ///< likewise, within groups of equal size and from group to group: e and g have two digits, which are added each for itself
   reflection,  ///< to e + g where g is even, to g − e where it is odd; of an even number of ranks
 };
 
@@ -34,12 +35,14 @@ class Shifts {
 
   /// Where shift `by` takes an element.
   std::uint32_t moved(std::uint32_t by, std::uint32_t element) const {
+    if (group_ == ShiftGroup::nested) return sum(by, element);
     const bool backwards = group_ == ShiftGroup::reflection && by % 2 != 0;
-    const std::uint32_t sum = by + (backwards ? ranks_ - element : element);
-    return sum >= ranks_ ? sum - ranks_ : sum;
+    const std::uint32_t to = by + (backwards ? ranks_ - element : element);
+    return to >= ranks_ ? to - ranks_ : to;
   }
   /// The shift that undoes it.
   std::uint32_t inverse(std::uint32_t by) const {
+    if (group_ == ShiftGroup::nested) return (by % size_ == 0 ? 0 : size_ - by % size_) + (by < size_ ? 0 : ranks_ - by / size_ * size_);
     const bool is_its_own = by == 0 || (group_ == ShiftGroup::reflection && by % 2 != 0);
     return is_its_own ? by : ranks_ - by;
   }
@@ -59,12 +62,20 @@ class Shifts {
   bool rotates() const { return group_ == ShiftGroup::rotation; }
 
  private:
+  /// Of numbers with a digit for the group and one for the place in it.
+  std::uint32_t sum(std::uint32_t a, std::uint32_t b) const {
+    const std::uint32_t inside = a % size_ + b % size_, across = a / size_ + b / size_;
+    const std::uint32_t groups = ranks_ / size_;
+    return (across >= groups ? across - groups : across) * size_ + (inside >= size_ ? inside - size_ : inside);
+  }
+
   std::uint32_t ranks_;
   ShiftGroup group_;
   bool inputs_move_;
   bool outputs_move_;
   bool channels_move_;
   std::uint32_t unit_;                  ///< neighbouring chunks of one rank; all ranks' follow one another, over and over
+  std::uint32_t size_ = 1;              ///< of a group of ranks
   std::uint32_t start_ = 0;             ///< rank 0's place in the order
   std::vector<std::uint32_t> order_;    ///< place → rank; empty: by number
   std::vector<std::uint32_t> place_;    ///< rank → place

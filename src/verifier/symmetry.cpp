@@ -126,6 +126,7 @@ bool is_even(Collective collective) {
 std::vector<Shifts> candidates(const PlanHeader& header) {
   const bool chosen = header.collective == Collective::all_reduce;  // whose chunks belong to nobody
   std::vector<ShiftGroup> groups{ShiftGroup::rotation};
+  if (header.groups.size() == 1) groups.push_back(ShiftGroup::nested);
   if (header.ranks % 2 == 0) groups.push_back(ShiftGroup::reflection);
   std::vector<Shifts> made;
   for (const ShiftGroup group : groups)

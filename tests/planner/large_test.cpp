@@ -32,10 +32,11 @@ TEST_CASE("a rank's program is made by itself for a hundred thousand ranks, and 
       {"ring", Collective::all_reduce, 102'400},     {"ring", Collective::broadcast, 102'400},       {"tree", Collective::all_reduce, 102'400},
       {"tree", Collective::broadcast, 102'400},      {"chain", Collective::all_reduce, 102'400},     {"knomial", Collective::reduce, 102'400},
       {"bine", Collective::broadcast, 102'400},      {"bine", Collective::reduce_scatter, 102'400},  {"swing", Collective::all_reduce, 131'072},
-      {"rings", Collective::reduce_scatter, 102'400}, {"halving_doubling", Collective::all_reduce, 131'072}};
+      {"rings", Collective::reduce_scatter, 102'400}, {"halving_doubling", Collective::all_reduce, 131'072},
+      {"rail", Collective::all_reduce, 102'400},     {"rail", Collective::reduce_scatter, 102'400}};
   for (const auto& [algorithm, collective, ranks] : large) {
     INFO(algorithm << " " << to_string(collective));
-    const auto plan = plan_of(request_of(collective, ranks, 1 << 30), algorithm, false);
+    const auto plan = plan_of(request_of(collective, ranks, 1 << 30), algorithm, false, std::string(algorithm) == "rail" ? GroupSizes{8} : GroupSizes{});
     if (!plan) FAIL(plan.error().detail);
     constexpr std::uint32_t rank = 77'777;
     const Program program = plan->program(rank);

@@ -161,9 +161,11 @@ TEST_CASE("scratch of lowered plans is what the planner reckoned with") {
       const Request request = request_of(plan.header.collective, ranks, 8, plan.header.root);
       const auto mapped = plan_of(request, plan.header.algorithm);
       if (mapped && !mapped->header.neutral) return;  // those who share memory get another plan
-      CHECK(make_plan(Topology{}, near_cores(), limits, request, plan.header.algorithm));
+      CostModel cost = near_cores();
+      cost.levels = levels_of(plan.header.groups);
+      CHECK(make_plan(Topology{}, cost, limits, request, plan.header.algorithm));
       limits.staging_bytes -= 1;
-      CHECK_FALSE(make_plan(Topology{}, near_cores(), limits, request, plan.header.algorithm));
+      CHECK_FALSE(make_plan(Topology{}, cost, limits, request, plan.header.algorithm));
     });
 }
 
