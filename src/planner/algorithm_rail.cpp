@@ -117,8 +117,10 @@ std::string_view objection(const Request& request, const CostModel& cost, const 
 Shape shape_of(const Request& request, std::uint32_t group, std::size_t level) {
   const bool reduces = is_reduction(request.collective);
   const bool gathers = request.collective != Collective::reduce_scatter;
-  const std::uint32_t slots = 2 * (group - 1);  // of either channel to the fellows; and two along the rail
-  Shape shape{Protocol::staged, true, reduces && gathers ? request.ranks : 1, 0, (reduces ? slots : 0) + (gathers ? slots : 0) + 2, 2, piece_bytes};
+  const std::uint32_t ways = reduces && gathers ? 2 : 1;
+  constexpr std::uint32_t depth = 2;  // slots of a channel to a fellow, which takes a message from each group, and along the rail
+  const std::uint32_t along = std::min(depth, ways * (request.ranks / group - 1));
+  Shape shape{Protocol::staged, true, ways == 2 ? request.ranks : 1, 0, ways * depth * (group - 1) + along, depth, piece_bytes};
   shape.levels = 1u << level;
   return shape;
 }
