@@ -41,7 +41,8 @@ bool measure(const Case& of) {
   const auto steps = static_cast<double>(proof.chunk_steps);
   const std::string collective(to_string(of.collective));
   std::printf("%-18s %-14s %5u ranks, %-7s %10.0f chunk-steps %9.2f ms %7.2f M/s%s\n", of.algorithm.c_str(), collective.c_str(), of.ranks,
-              of.mapped ? "mapped" : "links", steps, best * 1e3, steps / best / 1e6, proof.proved() ? "" : "  NOT PROVED");
+              of.mapped ? "mapped" : "links", steps, best * 1e3, steps / best / 1e6,
+              proof.proved() ? proof.by_symmetry ? "  by symmetry" : "" : "  NOT PROVED");
   return proof.proved();
 }
 
@@ -55,6 +56,13 @@ int main(int count, char** arguments) {
     cases.push_back({"ring", Collective::all_gather, 256, mapped});
     cases.push_back({"tree", Collective::all_reduce, 1024, mapped});
     cases.push_back({"pairwise", Collective::all_to_all, 256, mapped});
+  }
+  for (const std::uint32_t ranks : {512u, 1024u}) {
+    cases.push_back({"ring", Collective::all_gather, ranks, false});
+    cases.push_back({"pairwise", Collective::all_to_all, ranks, false});
+    cases.push_back({"bruck", Collective::all_to_all, ranks, false});
+    cases.push_back({"bine", Collective::all_reduce, ranks, false});
+    cases.push_back({"pat", Collective::reduce_scatter, ranks, false});
   }
   cases.push_back({"two_shot", Collective::all_reduce, 128, true});
   if (count == 3) cases = {{arguments[1], Collective::all_reduce, static_cast<std::uint32_t>(std::strtoul(arguments[2], nullptr, 10)), true}};

@@ -4,6 +4,7 @@
 #include <pugixml.hpp>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdint>
 #include <cstring>
@@ -74,6 +75,25 @@ class XmlElement {
  private:
   /// The parser would take them, and attribute() the first.
   void refuse_doubled_attributes() {
+    constexpr std::size_t few = 16;  // whose names are compared with one another: files have many elements, and elements few attributes
+    std::array<std::uint64_t, few> names;
+    std::size_t count = 0;
+    for (const pugi::xml_attribute attribute : node_.attributes()) {
+      const std::uint64_t name = abridged(attribute.name());
+      const auto end = names.begin() + count;
+      if (count == few || std::find(names.begin(), end, name) != end) return refuse_among_many();
+      names[count++] = name;
+    }
+  }
+
+  /// A name's first letters; equal for equal names.
+  static std::uint64_t abridged(const char* name) {
+    std::uint64_t letters = 0;
+    for (std::size_t k = 0; k < sizeof letters && name[k] != '\0'; ++k) letters = letters << 8 | static_cast<unsigned char>(name[k]);
+    return letters;
+  }
+
+  void refuse_among_many() {
     std::vector<std::string_view> names;
     for (const pugi::xml_attribute attribute : node_.attributes()) names.push_back(attribute.name());
     std::sort(names.begin(), names.end());

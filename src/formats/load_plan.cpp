@@ -1,31 +1,10 @@
 // Plan files of any form, told by their content.
-#include <cerrno>
-#include <cstdio>
-#include <memory>
-
+#include "base/file_text.hpp"
 #include "formats/limits.hpp"
 #include "rondo/formats.hpp"
 
 namespace rondo {
 namespace {
-
-Result<std::string> read_file(const std::string& path) {
-  const auto fail = [&](const std::string& what) { return Error{Errc::io, path + ": " + what, errno, "load_plan"}; };
-  errno = 0;
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
-  if (!file) return fail("can't be opened");
-  std::string text;
-  char block[1 << 16];
-  while (const std::size_t got = std::fread(block, 1, sizeof block, file.get())) {
-    text.append(block, got);
-    if (text.size() > formats::max_file_bytes) {
-      return Error{Errc::invalid_plan, path + ": larger than " + std::to_string(formats::max_file_bytes) + " bytes", 0,
-                   "load_plan"};
-    }
-  }
-  if (std::ferror(file.get())) return fail("can't be read");
-  return text;
-}
 
 /// Whether a JSON text has the member `key` at its top level; takes any text.
 bool has_top_level_key(std::string_view text, std::string_view key) {
@@ -55,9 +34,11 @@ Result<Plan> import_plan(std::string_view text) {
 }
 
 Result<Plan> load_plan(const std::string& path) {
-  Result<std::string> text = read_file(path);
-  if (!text) return text.error();
-  Result<Plan> plan = import_plan(*text);
+  const auto fail = [&](Errc code, const std::string& what, int native) { return Error{code, path + ": " + what, native, "load_plan"}; };
+  const FileText file = read_file_text(path, formats::max_file_bytes);
+  if (file.error != 0) return fail(Errc::io, "can't be read", file.error);
+  if (file.too_long) return fail(Errc::invalid_plan, "larger than " + std::to_string(formats::max_file_bytes) + " bytes", 0);
+  Result<Plan> plan = import_plan(file.text);
   if (!plan) plan.error().detail = path + ": " + plan.error().detail;
   return plan;
 }

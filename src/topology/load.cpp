@@ -1,8 +1,9 @@
 #include <sys/stat.h>
 
 #include <cerrno>
-#include <fstream>
+#include <utility>
 
+#include "base/file_text.hpp"
 #include "base/text.hpp"
 #include "rondo/topology.hpp"
 #include "topology/build.hpp"
@@ -50,14 +51,11 @@ Error unusable(const std::string& given, const std::string& why, int native) {
 constexpr std::size_t max_file_bytes = std::size_t{64} << 20;
 
 Result<std::string> read_file(const std::string& path) {
-  std::ifstream file{path, std::ios::binary};
-  std::string text(max_file_bytes + 1, '\0');
-  errno = 0;
-  if (!file || file.read(text.data(), static_cast<std::streamsize>(text.size())).gcount() == 0)
-    return unusable(path, errno != 0 ? "can't be read" : "is empty", errno);
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  if (text.size() > max_file_bytes) return unusable(path, "has more than " + std::to_string(max_file_bytes) + " bytes", 0);
-  return text;
+  FileText file = read_file_text(path, max_file_bytes);
+  if (file.error != 0) return unusable(path, "can't be read", file.error);
+  if (file.too_long) return unusable(path, "has more than " + std::to_string(max_file_bytes) + " bytes", 0);
+  if (file.text.empty()) return unusable(path, "is empty", 0);
+  return std::move(file.text);
 }
 
 /// The name of an XML document's root: what its first tag has that is no declaration and no comment.

@@ -1,6 +1,8 @@
 #include "verifier/mutants.hpp"
 
 #include <functional>
+#include <map>
+#include <numeric>
 #include <random>
 #include <utility>
 
@@ -13,19 +15,20 @@ class Breeder {
     for (std::uint32_t rank = 0; rank < header_.ranks; ++rank) programs_.push_back(plan.program(rank));
   }
 
-  /// One change to one step.
-  std::vector<Mutant> breed() {
-    for (rank_ = 0; rank_ < header_.ranks; ++rank_)
-      for (lane_ = 0; lane_ < programs_[rank_].lanes.size(); ++lane_)
-        for (step_ = 0; step_ < steps().size(); ++step_) {
-          change_order();
-          const Step& step = steps()[step_];
-          if (step.kind == StepKind::wait) change_wait();
-          for (std::size_t k = 0; k < step.sources.size(); ++k) change_operand(true, k);
-          for (std::size_t k = 0; k < step.destinations.size(); ++k) change_operand(false, k);
-          change_rest();
-        }
+  /// One change to one step: all of them, or those whose numbers are `wanted`, in that order.
+  std::vector<Mutant> breed(const std::vector<std::size_t>* wanted = nullptr) {
+    for (std::size_t k = 0; wanted != nullptr && k < wanted->size(); ++k) places_[(*wanted)[k]] = k;
+    if (wanted != nullptr) mutants_.resize(wanted->size());
+    all_ = wanted == nullptr;
+    go_through();
     return std::move(mutants_);
+  }
+
+  /// How many breed() gives.
+  std::size_t count() {
+    all_ = false;
+    go_through();
+    return number_;
   }
 
   std::vector<Mutant> breed_depths() {
@@ -39,15 +42,32 @@ class Breeder {
   }
 
  private:
+  void go_through() {
+    for (rank_ = 0; rank_ < header_.ranks; ++rank_)
+      for (lane_ = 0; lane_ < programs_[rank_].lanes.size(); ++lane_)
+        for (step_ = 0; step_ < steps().size(); ++step_) {
+          change_order();
+          const Step& step = steps()[step_];
+          if (step.kind == StepKind::wait) change_wait();
+          for (std::size_t k = 0; k < step.sources.size(); ++k) change_operand(true, k);
+          for (std::size_t k = 0; k < step.destinations.size(); ++k) change_operand(false, k);
+          change_rest();
+        }
+  }
+
   const std::vector<Step>& steps() const { return programs_[rank_].lanes[lane_].steps; }
 
   /// Adds the plan in which `change` was done to the current lane's steps.
   void add(const std::string& what, const std::function<void(std::vector<Step>&)>& change) {
+    const auto place = places_.find(number_++);
+    if (!all_ && place == places_.end()) return;
     std::vector<Program> programs = programs_;
     change(programs[rank_].lanes[lane_].steps);
     const std::string at = "rank " + std::to_string(rank_) + ", lane " + std::to_string(lane_) + ", step " +
                            std::to_string(step_) + " (" + describe(steps()[step_]) + "): ";
-    mutants_.push_back({at + what, Plan(header_, std::move(programs))});
+    Mutant mutant{at + what, Plan(header_, std::move(programs))};
+    if (all_) mutants_.push_back(std::move(mutant));
+    else mutants_[place->second] = std::move(mutant);
   }
 
   void add_step(const std::string& what, const std::function<void(Step&)>& change) {
@@ -132,6 +152,9 @@ class Breeder {
   const PlanHeader header_;
   std::vector<Program> programs_;
   std::vector<Mutant> mutants_;
+  std::map<std::size_t, std::size_t> places_;  // of those that are wanted: number → place among mutants_
+  bool all_ = true;
+  std::size_t number_ = 0;
   std::size_t rank_ = 0;
   std::size_t lane_ = 0;
   std::size_t step_ = 0;
@@ -142,14 +165,14 @@ class Breeder {
 namespace {
 
 std::vector<Mutant> step_mutants(const Plan& plan, std::size_t count, std::uint64_t seed) {
-  std::vector<Mutant> mutants = Breeder(plan).breed();
+  std::vector<std::size_t> numbers(Breeder(plan).count());
+  std::iota(numbers.begin(), numbers.end(), std::size_t{0});
   std::mt19937_64 random(seed);
   // Fisher and Yates by hand: std::shuffle differs between standard libraries, and a seed must mean the same
   // everywhere.
-  for (std::size_t k = 0; k + 1 < mutants.size() && k < count; ++k)
-    std::swap(mutants[k], mutants[k + random() % (mutants.size() - k)]);
-  if (mutants.size() > count) mutants.erase(mutants.begin() + static_cast<std::ptrdiff_t>(count), mutants.end());
-  return mutants;
+  for (std::size_t k = 0; k + 1 < numbers.size() && k < count; ++k) std::swap(numbers[k], numbers[k + random() % (numbers.size() - k)]);
+  if (numbers.size() > count) numbers.resize(count);
+  return Breeder(plan).breed(&numbers);
 }
 
 std::vector<Mutant> with_depths(std::vector<Mutant> mutants, const Plan& plan) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "planner/requests.hpp"
 #include "rondo/verifier.hpp"
 #include "support/catch.hpp"
 #include "verifier/hand_plans.hpp"
@@ -128,6 +129,20 @@ TEST_CASE("The verifier agrees with the interpreter on mutants of plans for one 
     }
   report(tally);
   CHECK(tally.judged() > 1000);
+}
+
+TEST_CASE("Each of a thousand changes of meaning to plans of 8 to 16 ranks is caught") {
+  Tally tally;
+  for (const auto& [ranks, drawn] : std::map<std::uint32_t, std::size_t>{{8, 16}, {12, 8}, {16, 6}})
+    for (const std::string_view algorithm : algorithm_names())
+      for (const Collective collective : all_collectives()) {
+        const GroupSizes groups = groupings(algorithm, ranks).back();
+        const auto plan = plan_of(request_of(collective, ranks, 1u << 20, ranks / 3), std::string(algorithm), ranks != 12, groups);
+        if (!plan) continue;
+        compare_with_mutants({std::string(algorithm) + " " + std::string(to_string(collective)), *plan}, drawn, 0, tally);
+      }
+  report(tally);
+  CHECK(tally.changed + tally.refused_changed >= 1000);
 }
 
 TEST_CASE("The verifier agrees with the interpreter on mutants of rewritten plans") {
