@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy
 import pytest
@@ -125,3 +126,20 @@ def test_what_makes_no_sense_is_refused(tmp_path):
     refused(rondo.InvalidPlanError, [], lambda: rondo.verify({"ranks": 2}))
     refused(ValueError, ["3 arrays", "2 ranks"], lambda: rondo.run(rondo.plan("all_reduce", 2), [numpy.ones(1)] * 3))
     refused(ValueError, ["0 ranks"], lambda: rondo.plan("all_reduce", 0))
+
+
+def test_the_traffic_of_a_plan_is_counted_and_drawn(tmp_path):
+    def run(*arguments):
+        drawing = tmp_path / "traffic.svg"
+        program = EXAMPLE.with_name("traffic.py")
+        done = subprocess.run([sys.executable, program, *arguments, "--save", drawing], capture_output=True, text=True, check=True)
+        return done.stdout.strip(), ElementTree.parse(drawing).getroot()
+
+    # Each rank gets 2 · 3 chunks from the one before it.
+    said, picture = run("all_reduce", "4", "--algorithm", "ring", "--topology", "core:4 pu:1")
+    assert said == "ring: all_reduce of 4 ranks: 24 chunks pass between 4 pairs of ranks, 6 between the busiest"
+    titles = {title.text for title in picture.iter("{http://www.w3.org/2000/svg}title")}
+    assert titles == {f"rank {rank} to rank {(rank + 1) % 4}: 6 chunks" for rank in range(4)}
+    # Each rank reduces its part of the three others' and reads theirs.
+    assert run("all_reduce", "4", "--algorithm", "two_shot")[0].endswith("24 chunks pass between 12 pairs of ranks, 2 between the busiest")
+    assert run(str(FILES / "ring3.xml"))[0].startswith("ring3: all_reduce of 3 ranks: 12 chunks pass between 3 pairs")
