@@ -19,10 +19,10 @@ bool to_one(Collective collective) {
   return collective == Collective::reduce || collective == Collective::gather;
 }
 
-/// Where rank `owner` keeps what `reader` fetches: blocks for the others, its own left out.
+/// Where rank `owner` keeps what `reader` fetches: blocks for the others, that of the rank behind it first.
 std::uint32_t place_for(const PlanHeader& header, std::uint32_t owner, std::uint32_t reader) {
   if (!per_peer(header.collective)) return 0;
-  return reader < owner ? reader : reader - 1;
+  return (reader > owner ? reader - owner : reader + header.ranks - owner) - 1;
 }
 
 std::uint32_t scratch_chunks(const Request& request) {
@@ -33,8 +33,8 @@ std::uint32_t scratch_chunks(const Request& request) {
 void publish(const PlanHeader& header, std::uint32_t rank, LaneBuilder& lane) {
   if (per_peer(header.collective)) {
     const std::uint32_t above = header.ranks - 1 - rank;
-    if (rank != 0) lane.copy(input(0, rank), {scratch(0, rank)});
-    if (above != 0) lane.copy(input(rank + 1, above), {scratch(rank, above)});
+    if (above != 0) lane.copy(input(rank + 1, above), {scratch(0, above)});
+    if (rank != 0) lane.copy(input(0, rank), {scratch(above, rank)});
   } else if (header.collective != Collective::barrier) {
     lane.copy(input(0), {scratch(0)});
   }

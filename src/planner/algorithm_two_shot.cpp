@@ -10,11 +10,14 @@ constexpr std::uint32_t piece_bytes = 64u << 10;
 constexpr std::uint32_t published = 0;            ///< signals of a body
 constexpr std::uint32_t reduced = 1;
 
-/// Chunk c of scratch holds what this rank contributes to rank c's part; its own chunk holds its part's result.
+/// Chunk k of scratch holds what this rank contributes to the part of the rank k places on; chunk 0 holds its own part's result.
+constexpr std::uint32_t result = 0;
+std::uint32_t place_for(const PlanHeader& header, std::uint32_t owner, std::uint32_t reader) { return (reader + header.ranks - owner) % header.ranks; }
+
 void publish(const PlanHeader& header, std::uint32_t rank, LaneBuilder& lane) {
   const std::uint32_t above = header.ranks - 1 - rank;
-  if (rank != 0) lane.copy(input(0, rank), {scratch(0, rank)});
-  if (above != 0) lane.copy(input(rank + 1, above), {scratch(rank + 1, above)});
+  if (above != 0) lane.copy(input(rank + 1, above), {scratch(1, above)});
+  if (rank != 0) lane.copy(input(0, rank), {scratch(1 + above, rank)});
   lane.signal();
 }
 
@@ -22,11 +25,11 @@ void reduce_part(const PlanHeader& header, std::uint32_t rank, LaneBuilder& lane
   Operands sources;
   sources.reserve(header.ranks);
   for (std::uint32_t from = 0; from < header.ranks; ++from)
-    sources.push_back(from == rank ? input(rank) : scratch_of(from, rank));
+    sources.push_back(from == rank ? input(rank) : scratch_of(from, place_for(header, from, rank)));
   for (std::uint32_t k = 1; k < header.ranks; ++k) lane.wait(peer(header, rank, k), published);
-  if (!has_output(header, rank)) lane.reduce(std::move(sources), {scratch(rank)}, true);
+  if (!has_output(header, rank)) lane.reduce(std::move(sources), {scratch(result)}, true);
   else if (header.collective != Collective::all_reduce) lane.reduce(std::move(sources), {output(rank)}, true);
-  else lane.reduce(std::move(sources), {output(rank), scratch(rank)}, true);
+  else lane.reduce(std::move(sources), {output(rank), scratch(result)}, true);
   lane.signal();
 }
 
@@ -46,7 +49,7 @@ Program program(const PlanHeader& header, std::uint32_t rank) {
   for (std::uint32_t k = 1; fetches && k < header.ranks; ++k) {
     const std::uint32_t from = peer(header, rank, k);
     lane.wait(from, reduced);
-    lane.copy(scratch_of(from, from), {output(from)});
+    lane.copy(scratch_of(from, result), {output(from)});
   }
   return lane.take_program();
 }

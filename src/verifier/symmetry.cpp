@@ -13,10 +13,15 @@ namespace {
 
 /// Holds programs against rank 0's.
 class Comparison {
+  using Place = std::tuple<Buffer, std::uint32_t, std::uint32_t, std::uint32_t>;
+
  public:
   Comparison(const PlanHeader& header, const Shifts& shifts, const Program& first) : header_(header), shifts_(shifts), first_(first) {
     for (const Lane& lane : first.lanes)
-      for (const Step& step : lane.steps) note_order(step);
+      for (const Step& step : lane.steps) {
+        note_order(step);
+        has_afters_ |= !step.after.empty();
+      }
   }
 
   /// Whether a rank's program is the first one, shifted to that rank.
@@ -33,10 +38,44 @@ class Comparison {
 
  private:
   bool same_lane(const std::vector<Step>& from, const std::vector<Step>& to) {
-    if (from.size() != to.size()) return false;
-    for (std::size_t s = 0; s < from.size(); ++s)
-      if (!same_step(from[s], to[s])) return false;
-    return true;
+    std::size_t a = 0, b = 0;
+    while (a < from.size() && b < to.size())
+      if (same_step(from[a], to[b])) {
+        ++a;
+        ++b;
+      } else if (!same_publishing(from, a, to, b)) {
+        return false;
+      }
+    return a == from.size() && b == to.size();
+  }
+
+  /// A copy of own input to own scratch: nobody sees it before the signal behind it.
+  static bool publishes(const Step& step, std::uint32_t rank, std::uint32_t skew) {
+    const auto own = [&](const Operand& operand, Buffer buffer) { return operand.buffer == buffer && (operand.rank == self || operand.rank == rank); };
+    return step.kind == StepKind::copy && step.skew == skew && !step.finish && step.after.empty() && own(step.sources[0], Buffer::input) &&
+           step.destinations.size() == 1 && own(step.destinations[0], Buffer::scratch);
+  }
+
+  /// Whether what is published in a row, from here on, is the same chunks in the same places, however they are parted into steps; goes behind them.
+  bool same_publishing(const std::vector<Step>& from, std::size_t& a, const std::vector<Step>& to, std::size_t& b) {
+    if (has_afters_) return false;  // they name steps by their number
+    const std::uint32_t skew = from[a].skew;
+    moved_.clear();
+    theirs_.clear();
+    for (; a < from.size() && publishes(from[a], 0, skew); ++a) note_chunks(from[a], true, moved_);
+    for (; b < to.size() && publishes(to[b], rank_, skew); ++b) note_chunks(to[b], false, theirs_);
+    std::sort(moved_.begin(), moved_.end());
+    std::sort(theirs_.begin(), theirs_.end());
+    const auto one_place = [](const Place& x, const Place& y) { return std::get<1>(x) == std::get<1>(y); };
+    return !moved_.empty() && moved_ == theirs_ && std::adjacent_find(moved_.begin(), moved_.end(), one_place) == moved_.end();
+  }
+
+  void note_chunks(const Step& step, bool shifted, std::vector<Place>& places) const {
+    const Operand& source = step.sources[0];
+    for (std::uint32_t j = 0; j < source.count; ++j) {
+      const std::uint32_t chunk = source.index + j;
+      places.emplace_back(Buffer::scratch, step.destinations[0].index + j, shifted ? shifts_.moved_chunk(shift_, Buffer::input, chunk) : chunk, 1u);
+    }
   }
 
   bool same_step(const Step& from, const Step& to) {
@@ -104,14 +143,13 @@ class Comparison {
     }
   }
 
-  using Place = std::tuple<Buffer, std::uint32_t, std::uint32_t, std::uint32_t>;
-
   const PlanHeader& header_;
   const Shifts& shifts_;
   const Program& first_;
   std::uint32_t rank_ = 0;  // whose program is looked at
   std::uint32_t shift_ = 0;
   bool rank_order_ = true;
+  bool has_afters_ = false;
   std::vector<Place> moved_;
   std::vector<Place> theirs_;
 };

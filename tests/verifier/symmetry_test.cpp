@@ -84,9 +84,10 @@ TEST_CASE("what one rank's program proves is what all ranks' programs prove") {
   const std::set<std::string> expected{
       "bine all_gather", "bine all_reduce", "bine reduce_scatter", "bruck all_to_all", "direct_one_shot all_gather", "direct_one_shot all_reduce",
       "direct_one_shot all_to_all", "direct_one_shot reduce_scatter", "direct_two_shot all_reduce", "dissemination barrier", "inline all_gather",
-      "inline all_reduce", "one_shot all_gather", "one_shot all_reduce", "one_shot barrier", "pairwise all_to_all", "pairwise all_to_all_v",
-      "pat all_gather", "pat reduce_scatter", "rail all_gather", "rail all_reduce", "rail reduce_scatter", "ring all_gather", "ring all_reduce",
-      "ring reduce_scatter", "rings all_gather", "rings all_reduce", "rings reduce_scatter"};
+      "inline all_reduce", "inline all_to_all", "inline reduce_scatter", "one_shot all_gather", "one_shot all_reduce", "one_shot all_to_all",
+      "one_shot barrier", "one_shot reduce_scatter", "pairwise all_to_all", "pairwise all_to_all_v", "pat all_gather", "pat reduce_scatter",
+      "rail all_gather", "rail all_reduce", "rail reduce_scatter", "ring all_gather", "ring all_reduce", "ring reduce_scatter", "rings all_gather",
+      "rings all_reduce", "rings reduce_scatter", "two_shot all_reduce"};
   CHECK(symmetric == expected);
 }
 
@@ -124,7 +125,46 @@ TEST_CASE("a rank that differs from the others isn't overlooked") {
   };
   for (const char* const algorithm : {"ring", "pat", "bine", "one_shot"}) check(*plan_of(request_of(Collective::all_gather, 8, 1u << 20), algorithm));
   check(*plan_of(request_of(Collective::all_reduce, 8, 1u << 20), "one_shot"));
+  check(*plan_of(request_of(Collective::all_to_all, 8, 1u << 20), "one_shot"));
+  check(*plan_of(request_of(Collective::all_reduce, 8, 1u << 20), "two_shot"));
   check(lower(*plan_of(request_of(Collective::all_reduce, 8, 1u << 20), "ring")));
+}
+
+TEST_CASE("what is published twice to one place isn't taken for the same in another order") {
+  PlanHeader header;
+  header.collective = Collective::all_gather;
+  header.ranks = 4;
+  header.chunks_per_block = 2;
+  header.scratch_chunks = 2;
+  header.depth = 1;
+  const auto copy = [](const Operand& from, const Operand& to) { return Step{StepKind::copy, false, 0, {}, {from}, {to}, {}}; };
+  const auto made = [&](bool odd_ranks_differ) {
+    std::vector<Program> programs(4);
+    for (std::uint32_t rank = 0; rank < 4; ++rank) {
+      const auto publish = [&](std::uint32_t chunk, std::uint32_t place) {
+        return copy({Buffer::input, self, chunk, 1}, {Buffer::scratch, self, place, 1});
+      };
+      Lane lane;
+      for (std::uint32_t k = 1; k < 4; ++k) lane.steps.push_back({StepKind::wait, false, 0, {(rank + k) % 4, 0, 1, 1}, {}, {}, {}});
+      const bool differs = odd_ranks_differ && rank % 2 != 0;
+      for (const std::uint32_t chunk : {differs ? 1u : 0u, differs ? 0u : 1u}) lane.steps.push_back(publish(chunk, 0));
+      lane.steps.push_back(publish(0, 1));
+      lane.steps.push_back({StepKind::signal, false, 0, {}, {}, {}, {}});
+      lane.steps.push_back(copy({Buffer::input, self, 0, 2}, {Buffer::output, self, 2 * rank, 2}));
+      for (std::uint32_t k = 1; k < 4; ++k) {
+        const std::uint32_t from = (rank + k) % 4;
+        lane.steps.push_back({StepKind::wait, false, 0, {from, 0, 0, 0}, {}, {}, {}});
+        lane.steps.push_back(copy({Buffer::scratch, from, 1, 1}, {Buffer::output, self, 2 * from, 1}));
+        lane.steps.push_back(copy({Buffer::scratch, from, 0, 1}, {Buffer::output, self, 2 * from + 1, 1}));
+      }
+      lane.steps.push_back({StepKind::signal, false, 0, {}, {}, {}, {}});
+      programs[rank].lanes.push_back(std::move(lane));
+    }
+    return Plan(header, std::move(programs));
+  };
+  CHECK(prove_by_symmetry(made(false)));
+  CHECK_FALSE(verify_in_full(made(true)).proved());
+  CHECK_FALSE(prove_by_symmetry(made(true)));
 }
 
 TEST_CASE("what is wrong on every rank alike is seen from one rank's program") {
