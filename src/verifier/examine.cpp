@@ -108,8 +108,8 @@ Answer Examination::Parts::end_orders() {
 }
 
 Answer Examination::Parts::walk_with_full_clocks() {
-  const std::uint64_t lanes = image.lanes();
-  if (lanes * lanes > max_clock_words || image.work(question.pieces) * lanes / 8 > max_dense_work)
+  const std::uint64_t words = image.whole_lanes();  // of a clock
+  if (image.lanes() * words > max_clock_words || image.work(question.pieces) * words / 8 > max_dense_work)
     return Answer::too_large;
   const Neighbours all;
   Orders exact(image, question, layout, all, report);

@@ -192,7 +192,7 @@ std::optional<Symmetry> find_symmetry(const Plan& plan) {
   const PlanHeader& header = plan.header;
   if (!plan::check_header(plan) || header.ranks < 2 || !is_even(header.collective)) return std::nullopt;
   Program first = plan.program(0);
-  if (size_of(first) > max_steps / header.ranks) return std::nullopt;
+  if (size_of(first) > max_steps / header.ranks || !is_of_good_form(header, first)) return std::nullopt;  // shifts take ranks that there are
   const Program second = plan.program(1);
   for (Shifts& shifts : candidates(header)) {
     Comparison comparison(header, shifts, first);
@@ -200,7 +200,6 @@ std::optional<Symmetry> find_symmetry(const Plan& plan) {
     bool all = true;
     for (std::uint32_t rank = 2; rank < header.ranks && all; ++rank) all = comparison.fits(rank, plan.program(rank));
     if (!all) continue;
-    if (!is_of_good_form(header, first)) return std::nullopt;
     return Symmetry{std::move(shifts), std::move(first), comparison.rank_order()};
   }
   return std::nullopt;

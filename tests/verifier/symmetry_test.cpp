@@ -130,6 +130,24 @@ TEST_CASE("a rank that differs from the others isn't overlooked") {
   check(lower(*plan_of(request_of(Collective::all_reduce, 8, 1u << 20), "ring")));
 }
 
+TEST_CASE("ranks that don't exist are seen before anything is shifted") {
+  for (const bool ordered : {false, true})
+    for (const std::uint32_t nobody : {8u, 1u << 30, self - 1}) {
+      auto plan = plan_of(request_of(Collective::all_gather, 8, 1u << 20), "one_shot");
+      REQUIRE(plan);
+      std::vector<Program> programs;
+      for (std::uint32_t rank = 0; rank < 8; ++rank) programs.push_back(plan->program(rank));
+      for (Program& program : programs)
+        for (Step& step : program.lanes[0].steps)
+          if (step.kind == StepKind::wait) step.wait.rank = nobody;
+      PlanHeader header = plan->header;
+      if (ordered) header.order = {1, 0, 2, 3, 4, 5, 7, 6};
+      const Plan broken(header, std::move(programs));
+      CHECK_FALSE(prove_by_symmetry(broken));
+      CHECK(verify(broken).violations.at(0).fault == Fault::malformed);
+    }
+}
+
 TEST_CASE("what is published twice to one place isn't taken for the same in another order") {
   PlanHeader header;
   header.collective = Collective::all_gather;
