@@ -8,6 +8,7 @@
 #include "rondo/verifier.hpp"
 #include "support/catch.hpp"
 #include "support/folders.hpp"
+#include "support/sanitized.hpp"
 
 using namespace rondo;
 using namespace rondo::test;
@@ -64,7 +65,7 @@ TEST_CASE("a plan that was read from MSCCL++ JSON, written and read again is the
 
 TEST_CASE("the planner's plans, written as MSCCL++ JSON, do what they did, call after call") {
   std::size_t written = 0;
-  for (const std::uint32_t ranks : {2u, 3u, 4u, 6u})
+  for (const std::uint32_t ranks : sanitized ? std::vector<std::uint32_t>{2, 3} : std::vector<std::uint32_t>{2, 3, 4, 6})
     for_all_plans(ranks, [&](const Plan& plan, const std::string&) {
       const auto text = export_mscclpp_json(plan);
       if (!text) {
@@ -82,7 +83,7 @@ TEST_CASE("the planner's plans, written as MSCCL++ JSON, do what they did, call 
       const std::string second = exported(again);
       CHECK(exported(imported(second)) == second);
     });
-  CHECK(written > 500);
+  CHECK(written > (sanitized ? 100 : 500));
 }
 
 TEST_CASE("a step that is turns late comes after those that aren't, wherever it stands") {
