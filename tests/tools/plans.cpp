@@ -69,7 +69,7 @@ std::vector<Spoiled> spoiled_at_one_rank(const json& plan) {
       all.push_back({"rank " + std::to_string(rank) + " " + how, fate, std::move(changed)});
     };
     const auto shift = [](json& operand) { operand = other_chunk(operand); };
-    const std::string peers_chunk = "scratch@" + std::to_string(1 - rank) + "[" + std::to_string(rank) + "]";
+    const std::string peers_chunk = "scratch@" + std::to_string(1 - rank) + "[1]";
     const auto peers_part = [&](json& steps) -> json& {
       for (json& source : steps.at(3).at("reduce"))
         if (source == peers_chunk) return source;
