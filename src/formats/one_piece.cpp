@@ -14,7 +14,7 @@ using LaneId = std::pair<std::uint32_t, std::uint32_t>;  // rank, lane
 /// A step that is k turns late comes after all that are less. What waits for an earlier piece is left out.
 class Unskewed {
  public:
-  explicit Unskewed(std::vector<Program>& programs) : programs_(programs) {
+  explicit Unskewed(std::vector<Program>& programs) {
     for (std::uint32_t rank = 0; rank < programs.size(); ++rank)
       for (std::uint32_t lane = 0; lane < programs[rank].lanes.size(); ++lane) reorder({rank, lane}, programs[rank].lanes[lane].steps);
     for (Program& program : programs)
@@ -40,7 +40,6 @@ class Unskewed {
     steps = std::move(sorted);
   }
 
-  std::vector<Program>& programs_;
   std::map<LaneId, std::vector<std::uint32_t>> numbers_;  // of a lane's signals
 };
 

@@ -1,34 +1,11 @@
 #include "verifier/clocks.hpp"
 
 #include <algorithm>
-#include <array>
 
-#include "rondo/kernels.hpp"
 #include "verifier/messages.hpp"
+#include "verifier/raise.hpp"
 
 namespace rondo::verifier {
-namespace {
-
-/// Each to what the other is, where that is more.
-void raise(std::uint32_t* mine, const std::uint32_t* theirs, std::size_t count) {
-  constexpr std::size_t few = 64;
-  if (count <= few) {
-    for (std::size_t k = 0; k < count; ++k) mine[k] = std::max(mine[k], theirs[k]);
-    return;
-  }
-  static const Kernel maximum = cpu_kernels().get(ReduceOp::max, DataType::u32);
-  const std::array<const void*, 2> sources{mine, theirs};
-  void* const destination = mine;
-  KernelCall call;
-  call.sources = sources.data();
-  call.destinations = &destination;
-  call.source_count = 2;
-  call.destination_count = 1;
-  call.count = count;
-  maximum(call);
-}
-
-}  // namespace
 
 Clocks::Clocks(const Image& image, const Neighbours& neighbours, std::uint32_t pieces)
     : image_(image),
