@@ -1,10 +1,13 @@
 // A rank that is late is named, and not taken for a dead one.
 #include <signal.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
-#include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
-#include <thread>
+#include <string>
+#include <vector>
 
 #include "support/catch.hpp"
 #include "support/faults.hpp"
@@ -14,14 +17,25 @@ namespace {
 
 using namespace rondo;
 
-/// This process is stopped soon, and goes on some seconds later.
-void stop_in_a_moment() {
+/// The page whose first touch stops the process, and its size.
+void* trap = nullptr;
+std::size_t trap_size = 0;
+
+/// Opens the page again and stops this process, which goes on some seconds later.
+void stop_at_the_trap(int /*signal*/) {
+  mprotect(trap, trap_size, PROT_READ | PROT_WRITE);
+  raise(SIGSTOP);
+}
+
+/// This process is stopped when a page in the middle of `values` is touched: in the middle of the call, however slow the machine is.
+void stop_within(std::vector<float>& values) {
+  trap_size = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  auto* middle = reinterpret_cast<std::byte*>(values.data() + values.size() / 2);
+  trap = middle - reinterpret_cast<std::uintptr_t>(middle) % trap_size;
+  signal(SIGSEGV, stop_at_the_trap);
   const std::string self = std::to_string(getpid());
   (void)!std::system(("(sleep 7; kill -CONT " + self + ") >/dev/null 2>&1 &").c_str());
-  std::thread([] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    raise(SIGSTOP);
-  }).detach();
+  mprotect(trap, trap_size, PROT_NONE);
 }
 
 /// What a rank says for a straggler that stands at the end of everybody's waits.
@@ -38,7 +52,7 @@ TEST_CASE("a rank that is stopped in the middle of a call is named after five se
   const auto body = [](Communicator& communicator) -> std::string {
     std::vector<float> values(16u << 20, 1);
     if (auto done = communicator.barrier(); !done) return to_string(done.error());
-    if (communicator.rank() == 2) stop_in_a_moment();
+    if (communicator.rank() == 2) stop_within(values);
     Result<void> done;
     const std::string said = said_during([&] { done = communicator.all_reduce(values.data(), values.data(), values.size(), DataType::f32); });
     if (!done) return to_string(done.error());
