@@ -7,10 +7,11 @@
 
 namespace rondo::verifier {
 
-Clocks::Clocks(const Image& image, const Neighbours& neighbours, std::uint32_t pieces)
+Clocks::Clocks(const Image& image, Learning learning, const Neighbours& neighbours, std::uint32_t pieces)
     : image_(image),
       neighbours_(neighbours),
-      dense_(neighbours.empty()),
+      learning_(learning),
+      dense_(learning != Learning::neighbours),
       whole_lanes_(image.whole_lanes()),
       pieces_(pieces),
       events_(image.lanes(), 0),
@@ -20,26 +21,34 @@ Clocks::Clocks(const Image& image, const Neighbours& neighbours, std::uint32_t p
   publish_targets();
 }
 
+/// Tells each step that somebody waits for, and of how many pieces ago.
+template <typename Take>
+void Clocks::each_wait(const Take& take) const {
+  for (std::uint32_t s = 0; s < image_.step_count(); ++s) {
+    const FlatStep& step = image_.steps[s];
+    if (step.kind == StepKind::wait) take(step.first, step.count);
+    for (std::uint32_t a = step.first_after; a < image_.steps[s + 1].first_after; ++a) take(image_.afters[a].step, 0u);
+  }
+}
+
 /// Lists who waits for which step, so that a snapshot is dropped with its last reader.
 void Clocks::publish_targets() {
   target_.assign(image_.step_count(), none);
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> readers;  // target step, lag
+  std::vector<std::uint32_t> readers(image_.step_count(), 0);  // of each step
+  each_wait([&](std::uint32_t step, std::uint32_t) { ++readers[step]; });
+  std::uint32_t targets = 0, waits = 0;
   for (std::uint32_t s = 0; s < image_.step_count(); ++s) {
-    const FlatStep& step = image_.steps[s];
-    if (step.kind == StepKind::wait) readers.push_back({step.first, step.count});
-    for (std::uint32_t a = step.first_after; a < image_.steps[s + 1].first_after; ++a)
-      readers.push_back({image_.afters[a].step, 0});
+    if (readers[s] == 0) continue;
+    target_[s] = targets++;
+    first_lag_.push_back(waits);
+    waits += readers[s];
   }
-  std::sort(readers.begin(), readers.end());
-  std::uint32_t targets = 0;
-  for (std::size_t k = 0; k < readers.size(); ++k) {
-    if (k == 0 || readers[k].first != readers[k - 1].first) {
-      target_[readers[k].first] = targets++;
-      first_lag_.push_back(static_cast<std::uint32_t>(k));
-    }
-    lags_.push_back(readers[k].second);
-  }
-  first_lag_.push_back(static_cast<std::uint32_t>(readers.size()));
+  first_lag_.push_back(waits);
+  lags_.resize(waits);
+  std::vector<std::uint32_t> next = first_lag_;
+  each_wait([&](std::uint32_t step, std::uint32_t lag) { lags_[next[target_[step]]++] = lag; });
+  for (std::uint32_t t = 0; t < targets; ++t)
+    if (first_lag_[t + 1] - first_lag_[t] > 1) std::sort(lags_.begin() + first_lag_[t], lags_.begin() + first_lag_[t + 1]);
   if ((targets + 2 * image_.sends.size()) * pieces_ > max_clock_words) overflowed_ = true;
   if (overflowed_) return;
   published_.assign(std::size_t{targets} * pieces_, none);
@@ -90,7 +99,7 @@ std::size_t Clocks::own_block(std::uint32_t lane) {
 std::uint32_t Clocks::snapshot(std::uint32_t lane, std::uint32_t readers) {
   if (readers == 0) return none;
   const Snapshot made{lane, events_[lane], blocks_[lane], readers};
-  ++words_[made.block];
+  if (learning_ != Learning::first_hand) ++words_[made.block];
   if (free_snapshots_.empty()) {
     snapshots_.push_back(made);
     return static_cast<std::uint32_t>(snapshots_.size() - 1);
@@ -105,15 +114,22 @@ std::uint32_t Clocks::snapshot(std::uint32_t lane, std::uint32_t readers) {
 void Clocks::join(std::uint32_t lane, std::uint32_t number, std::uint32_t shift) {
   if (number == none) return;
   Snapshot& from = snapshots_[number];
-  if (dense_)
+  if (learning_ == Learning::first_hand)
+    join_first_hand(lane, from, shift);
+  else if (dense_)
     join_dense(lane, from, shift);
   else if (shift == 0)
     join_sparse(lane, from);
   else
     join_shifted(lane, from, shift);
   if (--from.readers > 0) return;
-  release_block(from.lane, from.block);
+  if (learning_ != Learning::first_hand) release_block(from.lane, from.block);
   free_snapshots_.push_back(number);
+}
+
+void Clocks::join_first_hand(std::uint32_t lane, const Snapshot& from, std::uint32_t shift) {
+  std::uint32_t& known = words_[blocks_[lane] + 1 + image_.moved_lane(shift, from.lane)];
+  known = std::max(known, from.event);
 }
 
 /// Who knows of a step knows all that its lane knew then.

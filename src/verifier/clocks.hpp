@@ -13,12 +13,18 @@ namespace rondo::verifier {
 /// For each lane, the whole lanes that it may be asked about (ascending, without itself). Empty at the top: all about all.
 using Neighbours = std::vector<std::vector<std::uint32_t>>;
 
-/// Clocks over one run. With neighbours, what passes through third lanes that don't share a neighbour is forgotten:
-/// "known" is always right, "not known" may be wrong. Without neighbours both are exact, at a cost of a word for each whole lane
-/// a clock.
+/// What a lane learns when it waits for a step of another one. "Known" is always right; "not known" is, for sure, with `all` alone.
+enum class Learning : std::uint8_t {
+  first_hand,  ///< that the step is done, and all before it in its lane
+  neighbours,  ///< and what that lane knew then of lanes that are neighbours of both
+  all,         ///< and whatever that lane knew, at a cost of a word for each whole lane
+};
+
+/// Clocks over one run.
 class Clocks {
  public:
-  Clocks(const Image& image, const Neighbours& neighbours, std::uint32_t pieces);
+  /// `neighbours` are looked at where learning is theirs.
+  Clocks(const Image& image, Learning learning, const Neighbours& neighbours, std::uint32_t pieces);
 
   /// Before a step's accesses: the lane learns what the step waits for.
   void enter(std::uint32_t lane, std::uint32_t step, std::uint32_t piece);
@@ -38,15 +44,18 @@ class Clocks {
   struct Snapshot {
     std::uint32_t lane = 0;
     std::uint32_t event = 0;
-    std::size_t block = 0;
+    std::size_t block = 0;  ///< held until the last has read it; not looked at where learning is first-hand
     std::uint32_t readers = 0;
   };
 
+  template <typename Take>
+  void each_wait(const Take& take) const;
   void publish_targets();
   std::uint32_t known(std::uint32_t lane, std::uint32_t other) const;
   std::size_t width(std::uint32_t lane) const { return dense_ ? whole_lanes_ : neighbours_[lane].size(); }
   std::uint32_t snapshot(std::uint32_t lane, std::uint32_t readers);
   void join(std::uint32_t lane, std::uint32_t snapshot, std::uint32_t shift);
+  void join_first_hand(std::uint32_t lane, const Snapshot& from, std::uint32_t shift);
   void join_dense(std::uint32_t lane, const Snapshot& from, std::uint32_t shift);
   void join_sparse(std::uint32_t lane, const Snapshot& from);
   void join_shifted(std::uint32_t lane, const Snapshot& from, std::uint32_t shift);
@@ -60,7 +69,8 @@ class Clocks {
 
   const Image& image_;
   const Neighbours& neighbours_;
-  const bool dense_;
+  const Learning learning_;
+  const bool dense_;  ///< a word for each whole lane
   const std::size_t whole_lanes_;
   const std::uint32_t pieces_;
   bool overflowed_ = false;

@@ -13,13 +13,14 @@
 namespace rondo::verifier {
 namespace {
 
+constexpr std::uint64_t first_hand_words = 8;  ///< a step: with more, lists of neighbours are smaller
+
 /// The orders of a run: clocks, races, the rule of calls.
 class Orders final : public Observer {
  public:
-  Orders(const Image& image, const Question& question, const Layout& layout, const Neighbours& neighbours,
-         Report& report)
+  Orders(const Image& image, const Question& question, const Layout& layout, Learning learning, const Neighbours& neighbours, Report& report)
       : image_(image),
-        clocks_(image, neighbours, question.pieces),
+        clocks_(image, learning, neighbours, question.pieces),
         races_(image, layout, clocks_, question.pieces, report),
         direct_(question.users && image.header.protocol == Protocol::direct),
         users_(image, clocks_, report) {}
@@ -53,7 +54,7 @@ class Orders final : public Observer {
 
 }  // namespace
 
-/// What a walk is asked at once: orders by the clocks of neighbours, and values.
+/// What a walk is asked at once: orders by clocks that don't know all, and values.
 struct Examination::Parts final : Observer {
   Parts(const Image& plan, const Question& asked, Report& to)
       : image(plan), question(asked), report(to), layout(plan, asked.pieces, asked.in_place, asked.users), suspicions(plan) {}
@@ -67,16 +68,20 @@ struct Examination::Parts final : Observer {
   /// Suspicions are looked into by another walk, whatever else this one would show.
   bool has_enough() const override { return !values && !suspicions.empty(); }
 
+  std::uint64_t words() const { return image.lanes() * image.whole_lanes(); }  // of clocks with one for each whole lane
+  Neighbours meetings() const { return find_neighbours(image, Layout(image, 1, question.in_place, question.users)); }
   void prepare_orders();
   void prepare_values();
   Answer end_orders();
+  Answer walk_with(Learning learning, Report& to, bool brief);
   Answer walk_with_full_clocks();
 
   const Image& image;
   const Question question;
   Report& report;
   const Layout layout;         // of what is followed for orders
-  Report suspicions;           // what the clocks of neighbours can't exclude
+  Report suspicions;           // what these clocks can't exclude
+  Learning learning = Learning::first_hand;  // at first
   Neighbours neighbours;
   bool asks_orders = false;    // somebody can meet somewhere
   bool too_large = false;
@@ -90,8 +95,9 @@ void Examination::Parts::prepare_orders() {
   too_large |= layout.cells() > max_cells;
   asks_orders = !too_large && (layout.cells() > 0 || question.users || is_barrier);
   if (!asks_orders || is_barrier) return;
-  neighbours = find_neighbours(image, Layout(image, 1, question.in_place, question.users));
-  if (!neighbours.empty()) orders.emplace(image, question, layout, neighbours, suspicions);
+  learning = words() <= first_hand_words * image.step_count() ? Learning::first_hand : Learning::neighbours;
+  if (learning == Learning::neighbours) neighbours = meetings();
+  if (learning == Learning::first_hand || !neighbours.empty()) orders.emplace(image, question, layout, learning, neighbours, suspicions);
 }
 
 void Examination::Parts::prepare_values() {
@@ -100,22 +106,29 @@ void Examination::Parts::prepare_values() {
   if (!too_large) values.emplace(image, *value_layout, question.pieces);
 }
 
+/// Asks for as little as suffices: what was learned at first hand, then what came through neighbours, then all.
 Answer Examination::Parts::end_orders() {
   if (!asks_orders) return Answer::done;
   if (!orders) return walk_with_full_clocks();
-  const Answer answer = orders->end(suspicions);
-  return suspicions.empty() ? answer : walk_with_full_clocks();
+  if (const Answer answer = orders->end(suspicions); suspicions.empty()) return answer;
+  if (learning == Learning::first_hand) neighbours = meetings();
+  if (learning == Learning::first_hand && !neighbours.empty()) {
+    Report more(image);
+    if (const Answer answer = walk_with(Learning::neighbours, more, true); more.empty()) return answer;
+  }
+  return walk_with_full_clocks();
 }
 
 Answer Examination::Parts::walk_with_full_clocks() {
-  const std::uint64_t words = image.whole_lanes();  // of a clock
-  if (image.lanes() * words > max_clock_words || image.work(question.pieces) * words / 8 > max_dense_work)
-    return Answer::too_large;
-  const Neighbours all;
-  Orders exact(image, question, layout, all, report);
-  exact.stop_at(report, question.brief);
-  Walk(image, question.pieces, image.header.depth).run(&exact);
-  return exact.end(report);
+  if (words() > max_clock_words || image.work(question.pieces) * image.whole_lanes() / 8 > max_dense_work) return Answer::too_large;
+  return walk_with(Learning::all, report, question.brief);
+}
+
+Answer Examination::Parts::walk_with(Learning how, Report& to, bool brief) {
+  Orders more(image, question, layout, how, neighbours, to);
+  more.stop_at(to, brief);
+  Walk(image, question.pieces, image.header.depth).run(&more);
+  return more.end(to);
 }
 
 Examination::Examination(const Image& image, const Question& question, Report& report)

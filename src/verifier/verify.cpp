@@ -32,8 +32,14 @@ class Prover {
     if (uses_slots()) prove_slots(false);
   }
 
-  /// Of a proved plan with fewer slots that doesn't deadlock: what may be wrong now. With one piece values don't depend on slots.
+  /// Of a proved plan with fewer slots that doesn't deadlock: what may be wrong now. With one piece values don't depend on slots, and without links nothing does.
   void prove_again() {
+    if (!image_.links.empty()) prove_piece_again();
+    if (report_.empty() && uses_slots()) prove_slots(true);
+  }
+
+ private:
+  void prove_piece_again() {
     const auto spread = piece_spread(image_, image_.header.depth);
     if (!spread) return say_too_large();
     spread_ = *spread;
@@ -44,10 +50,8 @@ class Prover {
       question.brief = true;
       if (question.orders) ask(question);
     }
-    if (report_.empty() && uses_slots()) prove_slots(true);
   }
 
- private:
   bool uses_slots() const {
     const auto& chunks = image_.scratch_chunks;
     return image_.header.protocol != Protocol::inlined &&
@@ -127,7 +131,9 @@ Proof prove(Image& image) {
   const bool unmatched = std::any_of(proof.violations.begin(), proof.violations.end(), [](const Violation& violation) {
     return violation.fault == Fault::unmatched_message || violation.fault == Fault::malformed;
   });
-  if (!unmatched) proof.least_safe_depth = least_safe_depth(image);
+  const bool stuck = std::any_of(proof.violations.begin(), proof.violations.end(), [](const Violation& violation) { return violation.fault == Fault::deadlock; });
+  if (image.links.empty()) proof.least_safe_depth = stuck || unmatched ? 0 : 1;
+  else if (!unmatched) proof.least_safe_depth = least_safe_depth(image);
   if (proof.proved()) proof.least_safe_depth = least_proved_depth(image, proof.least_safe_depth);
   return proof;
 }
