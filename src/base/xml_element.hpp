@@ -3,35 +3,57 @@
 
 #include <pugixml.hpp>
 
-#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdint>
 #include <cstring>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/problem.hpp"
 
 namespace rondo {
 
+/// An attribute's name. Names are told apart by eight letters at once, which those in the program's text are turned into when it is compiled.
+class XmlName {
+ public:
+  XmlName() = default;  ///< of no value yet
+  consteval XmlName(const char* text) : XmlName(text, 0) {}
+  static XmlName of(const char* text) { return XmlName(text, 0); }
+
+  const char* text() const { return text_; }
+  std::uint64_t letters() const { return letters_; }  ///< the first eight
+  bool operator==(const XmlName& other) const {
+    constexpr std::uint64_t most_of_seven = ~std::uint64_t{0} >> 8;  // up to here they are the whole name
+    return letters_ == other.letters_ && (letters_ <= most_of_seven || std::strcmp(text_, other.text_) == 0);
+  }
+
+ private:
+  constexpr XmlName(const char* text, std::uint64_t letters) : text_(text), letters_(letters) {
+    for (std::size_t k = 0; k < sizeof letters_ && text[k] != '\0'; ++k) letters_ = letters_ << 8 | static_cast<unsigned char>(text[k]);
+  }
+
+  const char* text_;
+  std::uint64_t letters_;
+};
+
 class XmlElement {
  public:
   /// `id` is the attribute that tells the element from its siblings; `parent` must outlive it.
   XmlElement(pugi::xml_node node, const char* id, const XmlElement* parent, Problem& problem)
-      : node_(node), hint_(node.first_attribute()), id_(id), parent_(parent), problem_(problem) {
-    refuse_doubled_attributes();
+      : node_(node), id_(id), parent_(parent), problem_(problem) {
+    for (pugi::xml_attribute attribute = node.first_attribute(); attribute; attribute = attribute.next_attribute())
+      take(XmlName::of(attribute.name()), attribute.value());
   }
 
-  std::string_view text(const char* name) {
-    const pugi::xml_attribute attribute = node_.attribute(name, hint_);
-    if (!attribute) report("attribute " + std::string(name) + " is missing");
-    return attribute.value();
+  std::string_view text(XmlName name) {
+    const char* const value = find(name);
+    if (value == nullptr) report("attribute " + std::string(name.text()) + " is missing");
+    return value == nullptr ? std::string_view() : value;
   }
 
   /// The number in attribute `name`, from `low` to `high`; `low` after a report.
-  std::int64_t number(const char* name, std::int64_t low, std::int64_t high) {
+  std::int64_t number(XmlName name, std::int64_t low, std::int64_t high) {
     const std::string_view value = text(name);
     std::int64_t result = 0;
     const auto [stop, code] = std::from_chars(value.data(), value.data() + value.size(), result);
@@ -40,25 +62,25 @@ class XmlElement {
     return low;
   }
 
-  std::uint32_t count(const char* name, std::uint32_t low, std::uint32_t high) {
+  std::uint32_t count(XmlName name, std::uint32_t low, std::uint32_t high) {
     return static_cast<std::uint32_t>(number(name, low, high));
   }
 
   /// The text of an attribute that may be missing.
-  std::string_view text_or(const char* name, std::string_view otherwise) const {
-    const pugi::xml_attribute attribute = node_.attribute(name);
-    return attribute ? std::string_view(attribute.value()) : otherwise;
+  std::string_view text_or(XmlName name, std::string_view otherwise) const {
+    const char* const value = find(name);
+    return value == nullptr ? otherwise : value;
   }
 
   /// The number in an attribute that may be missing.
-  std::int64_t number_or(const char* name, std::int64_t otherwise, std::int64_t low, std::int64_t high) {
+  std::int64_t number_or(XmlName name, std::int64_t otherwise, std::int64_t low, std::int64_t high) {
     return has(name) ? number(name, low, high) : otherwise;
   }
 
-  bool has(const char* name) const { return !node_.attribute(name).empty(); }
+  bool has(XmlName name) const { return find(name) != nullptr; }
 
-  void expected(const char* name, const std::string& what) {
-    report("attribute " + std::string(name) + "=\"" + node_.attribute(name).value() + "\": expected " + what);
+  void expected(XmlName name, const std::string& what) {
+    report("attribute " + std::string(name.text()) + "=\"" + node_.attribute(name.text()).value() + "\": expected " + what);
   }
 
   void report(const std::string& what) {
@@ -73,36 +95,35 @@ class XmlElement {
   pugi::xml_node node() const { return node_; }
 
  private:
-  /// The parser would take them, and attribute() the first.
-  void refuse_doubled_attributes() {
-    constexpr std::size_t few = 16;  // whose names are compared with one another: files have many elements, and elements few attributes
-    std::array<std::uint64_t, few> names;
-    std::size_t count = 0;
-    for (const pugi::xml_attribute attribute : node_.attributes()) {
-      const std::uint64_t name = abridged(attribute.name());
-      const auto end = names.begin() + count;
-      if (count == few || std::find(names.begin(), end, name) != end) return refuse_among_many();
-      names[count++] = name;
+  struct Attribute {
+    XmlName name;
+    const char* value;
+  };
+
+  /// Refuses an attribute that stands there twice, which the parser lets through.
+  void take(XmlName name, const char* value) {
+    const std::uint64_t mark = std::uint64_t{1} << (name.letters() * 0x9e3779b97f4a7c15 >> 58);
+    if ((marks_ & mark) != 0 && find(name) != nullptr) return report("attribute " + std::string(name.text()) + " stands there twice; expected once");
+    if (count_ == attributes_.size()) return report("more than " + std::to_string(count_) + " attributes; fewer are expected");
+    marks_ |= mark;
+    attributes_[count_++] = {name, value};
+  }
+
+  /// They are looked up in about the order in which they are written.
+  const char* find(XmlName name) const {
+    for (std::size_t k = 0; k < count_; ++k) {
+      if (next_ >= count_) next_ = 0;
+      const Attribute& attribute = attributes_[next_++];
+      if (attribute.name == name) return attribute.value;
     }
-  }
-
-  /// A name's first letters; equal for equal names.
-  static std::uint64_t abridged(const char* name) {
-    std::uint64_t letters = 0;
-    for (std::size_t k = 0; k < sizeof letters && name[k] != '\0'; ++k) letters = letters << 8 | static_cast<unsigned char>(name[k]);
-    return letters;
-  }
-
-  void refuse_among_many() {
-    std::vector<std::string_view> names;
-    for (const pugi::xml_attribute attribute : node_.attributes()) names.push_back(attribute.name());
-    std::sort(names.begin(), names.end());
-    const auto doubled = std::adjacent_find(names.begin(), names.end());
-    if (doubled != names.end()) report("attribute " + std::string(*doubled) + " stands there twice; expected once");
+    return nullptr;
   }
 
   pugi::xml_node node_;
-  pugi::xml_attribute hint_;  // attributes are looked up in about the order in which they are written
+  std::array<Attribute, 64> attributes_;  ///< the first count_
+  std::size_t count_ = 0;
+  std::uint64_t marks_ = 0;  ///< a bit for each name: a new one's is almost always a new bit
+  mutable std::size_t next_ = 0;
   const char* id_;
   const XmlElement* parent_;
   Problem& problem_;

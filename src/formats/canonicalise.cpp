@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "formats/dataflow.hpp"
 #include "formats/limits.hpp"
@@ -25,6 +26,15 @@ std::uint64_t count_accesses(const std::vector<Program>& programs) {
     }
   }
   return accesses;
+}
+
+/// Whether every step moves one chunk.
+bool single_chunks(const std::vector<Program>& programs) {
+  for (const Program& program : programs)
+    for (const Lane& lane : program.lanes)
+      for (const Step& step : lane.steps)
+        if (moves_data(step) && step.destinations.front().count != 1) return false;
+  return true;
 }
 
 /// Every step over n chunks becomes n steps of one chunk, on both ends of every link alike.
@@ -58,18 +68,17 @@ void split_into_chunks(Program& program) {
 
 class Rewriter {
  public:
-  Rewriter(const PlanHeader& header, const std::vector<Program>& programs)
+  /// `schedule` is the programs', of any depth of links.
+  Rewriter(const PlanHeader& header, std::vector<Program> programs, const Schedule& schedule)
       : header_(header),
         one_memory_(header.in_place && !header.out_of_place),
         cells_(header, one_memory_),
         full_(full(header.ranks)),
-        result_(programs) {
+        result_(std::move(programs)) {
     Dataflow dataflow(cells_);
-    for (const StepRef& at : schedule(programs, unbounded).order) {
-      const Step& step = programs[at.rank].lanes[at.lane].steps[at.step];
-      if (!moves_data(step)) continue;
-      const Flow& flow = dataflow.apply(at.rank, step);
-      rewrite(at.rank, result_[at.rank].lanes[at.lane].steps[at.step], flow);
+    for (const StepRef& at : schedule.order) {
+      Step& step = result_[at.rank].lanes[at.lane].steps[at.step];
+      if (moves_data(step)) rewrite(at.rank, step, dataflow.apply(at.rank, step));
     }
   }
 
@@ -220,16 +229,21 @@ Plan canonicalise(PlanHeader header, std::vector<Program> programs, bool root_kn
   }
   const bool rooted = header.collective == Collective::broadcast || header.collective == Collective::reduce;
   if (rooted && !root_known) header.root = find_root(header, programs);
-  Rewriter whole(header, programs);
+  // MSCCL's connections have several slots, so a plan may lean on more than the default two.
+  Schedule order = schedule(programs, header.depth);
+  const bool safe = order.complete;
+  if (!safe) order = schedule(programs, unbounded);
+  std::vector<Program> parted = single_chunks(programs) ? std::vector<Program>() : programs;  // in case they have to be
+  Rewriter whole(header, std::move(programs), order);
   if (whole.uniform()) {
     programs = whole.take(header);
   } else {
-    for (Program& program : programs) split_into_chunks(program);
-    programs = Rewriter(header, programs).take(header);
+    for (Program& program : parted) split_into_chunks(program);
+    order = schedule(parted, unbounded);
+    programs = Rewriter(header, std::move(parted), order).take(header);
   }
   if (touches_peers(programs)) header.protocol = Protocol::direct;
-  // MSCCL's connections have several slots, so a plan may lean on more than the default two.
-  header.depth = safe_depth(programs, header.depth);
+  if (!safe || !whole.uniform()) header.depth = safe_depth(programs, header.depth);
   const bool has_scratch = header.scratch_chunks > 0;
   Plan plan(std::move(header), std::move(programs));
   return has_scratch ? add_credits(plan) : plan;

@@ -89,12 +89,12 @@ const Flow& Dataflow::apply(std::uint32_t rank, const Step& step) {
     const Operand& source = step.sources[k];
     std::vector<Value>& values = flow_.sources[k];
     if (source.buffer == Buffer::link) {
-      std::deque<std::vector<Value>>& link =
-          links_[std::uint64_t{source.rank} << 42 | std::uint64_t{rank} << 21 | source.index];
+      Link& link = links_[std::uint64_t{source.rank} << 42 | std::uint64_t{rank} << 21 | source.index];
       values.clear();
-      if (!link.empty()) {
-        values = std::move(link.front());
-        link.pop_front();
+      if (link.received < link.messages.size()) values = std::move(link.messages[link.received++]);
+      if (link.received == link.messages.size()) {
+        link.messages.clear();
+        link.received = 0;
       }
       values.resize(chunks);  // a message of the wrong size, or none: the verifier says so
     } else {
@@ -108,8 +108,7 @@ const Flow& Dataflow::apply(std::uint32_t rank, const Step& step) {
   for (Value& value : flow_.result) value.written = true;
   for (const Operand& destination : step.destinations) {
     if (destination.buffer == Buffer::link) {
-      links_[std::uint64_t{rank} << 42 | std::uint64_t{destination.rank} << 21 | destination.index].push_back(
-          flow_.result);
+      links_[std::uint64_t{rank} << 42 | std::uint64_t{destination.rank} << 21 | destination.index].messages.push_back(flow_.result);
       continue;
     }
     const std::uint32_t owner = destination.rank == self ? rank : destination.rank;

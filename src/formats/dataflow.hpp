@@ -1,8 +1,8 @@
 // Which ranks' contributions every chunk holds, followed through the steps of all ranks.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <unordered_map>
 #include <vector>
 
@@ -64,7 +64,11 @@ class Dataflow {
  private:
   Cells& cells_;
   Flow flow_;
-  std::unordered_map<std::uint64_t, std::deque<std::vector<Value>>> links_;
+  struct Link {
+    std::vector<std::vector<Value>> messages;
+    std::size_t received = 0;  ///< of these
+  };
+  std::unordered_map<std::uint64_t, Link> links_;
 };
 
 }  // namespace rondo::formats

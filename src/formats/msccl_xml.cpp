@@ -154,7 +154,7 @@ class Importer {
   }
 
   // 0 means that the buffer isn't used, or shares the other one's memory.
-  void check_chunks(Element& gpu, const char* name, std::uint32_t chunks) {
+  void check_chunks(Element& gpu, XmlName name, std::uint32_t chunks) {
     const std::uint32_t said = gpu.count(name, 0, formats::max_chunks);
     if (said != 0 && said != chunks) {
       gpu.expected(name, "0 or " + std::to_string(chunks) + ", which nchunksperloop makes of this collective");
@@ -207,7 +207,7 @@ class Importer {
     block.dependencies.push_back(std::exchange(pending, {}));
   }
 
-  Operand read_operand(Element& step, const char* buffer_name, const char* offset_name, std::uint32_t count) {
+  Operand read_operand(Element& step, XmlName buffer_name, XmlName offset_name, std::uint32_t count) {
     const std::string_view name = step.text(buffer_name);
     Operand operand;
     std::uint32_t chunks = 0;

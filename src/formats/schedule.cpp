@@ -73,7 +73,7 @@ class Scheduler {
     }
     if (step.kind == StepKind::wait && step.wait.lag == 0 && !passed(index, signal_number(step.wait))) return false;
     if (!links_ready(index, lane.rank, step)) return false;
-    move_messages(lane.rank, step);
+    move_messages();
     const std::size_t number = lane.first + lane.next++;
     done_[number] = true;
     for (const std::size_t other : waiting_[number]) ready_.push_back(other);
@@ -87,31 +87,32 @@ class Scheduler {
     return done_[number];
   }
 
+  /// Notes the links of the step's operands.
   bool links_ready(std::size_t lane, std::uint32_t rank, const Step& step) {
+    received_.clear();
+    sent_.clear();
     for (const Operand& source : step.sources) {
       if (source.buffer != Buffer::link) continue;
       Link& link = links_[key(source.rank, rank, source.index)];
+      received_.push_back(&link);
       if (link.sent > link.received) continue;
       link.waiting.push_back(lane);
       return false;
     }
     for (const Operand& destination : step.destinations) {
-      if (destination.buffer != Buffer::link || depth_ == unbounded) continue;
+      if (destination.buffer != Buffer::link) continue;
       Link& link = links_[key(rank, destination.rank, destination.index)];
-      if (link.sent - link.received < depth_) continue;
+      sent_.push_back(&link);
+      if (depth_ == unbounded || link.sent - link.received < depth_) continue;
       link.waiting.push_back(lane);
       return false;
     }
     return true;
   }
 
-  void move_messages(std::uint32_t rank, const Step& step) {
-    for (const Operand& source : step.sources) {
-      if (source.buffer == Buffer::link) wake(links_[key(source.rank, rank, source.index)], &Link::received);
-    }
-    for (const Operand& destination : step.destinations) {
-      if (destination.buffer == Buffer::link) wake(links_[key(rank, destination.rank, destination.index)], &Link::sent);
-    }
+  void move_messages() {
+    for (Link* const link : received_) wake(*link, &Link::received);
+    for (Link* const link : sent_) wake(*link, &Link::sent);
   }
 
   void wake(Link& link, std::uint64_t Link::*counter) {
@@ -144,6 +145,7 @@ class Scheduler {
   std::vector<bool> done_;                         // by step number
   std::vector<std::vector<std::size_t>> waiting_;  // lanes, by step number
   std::unordered_map<std::uint64_t, Link> links_;
+  std::vector<Link*> received_, sent_;  // those of the step that is looked at
   std::vector<std::size_t> ready_;
 };
 

@@ -32,7 +32,8 @@ class Prover {
     if (uses_slots()) prove_slots(false);
   }
 
-  /// Of a proved plan with fewer slots that doesn't deadlock: what may be wrong now. With one piece values don't depend on slots, and without links nothing does.
+  /// Of a proved plan with fewer slots that doesn't deadlock: what may be wrong now. With one piece values don't depend on slots, and without links
+  /// nothing does.
   void prove_again() {
     if (!image_.links.empty()) prove_piece_again();
     if (report_.empty() && uses_slots()) prove_slots(true);
@@ -131,9 +132,9 @@ Proof prove(Image& image) {
   const bool unmatched = std::any_of(proof.violations.begin(), proof.violations.end(), [](const Violation& violation) {
     return violation.fault == Fault::unmatched_message || violation.fault == Fault::malformed;
   });
-  const bool stuck = std::any_of(proof.violations.begin(), proof.violations.end(), [](const Violation& violation) { return violation.fault == Fault::deadlock; });
-  if (image.links.empty()) proof.least_safe_depth = stuck || unmatched ? 0 : 1;
-  else if (!unmatched) proof.least_safe_depth = least_safe_depth(image);
+  const auto stuck = [](const Violation& violation) { return violation.fault == Fault::deadlock; };
+  if (!image.links.empty() && !unmatched) proof.least_safe_depth = least_safe_depth(image);
+  else if (!unmatched) proof.least_safe_depth = std::any_of(proof.violations.begin(), proof.violations.end(), stuck) ? 0 : 1;
   if (proof.proved()) proof.least_safe_depth = least_proved_depth(image, proof.least_safe_depth);
   return proof;
 }
