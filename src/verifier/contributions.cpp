@@ -48,7 +48,21 @@ void Contributions::expand(RankSet set) {
   if (set.length > to_end) segments_.push_back({0, set.length - to_end});
 }
 
+/// Whether one run ends where the other begins, without overlapping it at its other end.
+bool Contributions::meets(RankSet set, RankSet next) const {
+  if (set.length == RankSet::pooled || next.length == RankSet::pooled || set.length + next.length > ranks_) return false;
+  const std::uint32_t end = set.first + set.length;
+  return next.first == (end >= ranks_ ? end - ranks_ : end);
+}
+
 std::optional<std::uint32_t> Contributions::unite(const std::vector<RankSet>& sets, RankSet& united) {
+  if (sets.size() == 2)
+    for (const bool first : {true, false})
+      if (const RankSet& before = sets[first ? 0 : 1]; meets(before, sets[first ? 1 : 0])) {
+        const std::uint32_t length = sets[0].length + sets[1].length;
+        united = length == ranks_ ? all() : RankSet{before.first, length};
+        return std::nullopt;
+      }
   segments_.clear();
   for (const RankSet& set : sets) expand(set);
   std::sort(segments_.begin(), segments_.end());

@@ -50,6 +50,7 @@ class Contributions {
     std::uint32_t end;
     auto operator<=>(const Segment&) const = default;
   };
+  bool meets(RankSet set, RankSet next) const;
   void expand(RankSet set);
   RankSet compact();
   std::uint32_t rank_at(std::uint32_t position) const { return order_.empty() ? position : order_[position]; }

@@ -38,14 +38,11 @@ class Layout {
       if (owner != 0 && buffer != Buffer::scratch) index = image_.shifts->moved_chunk(image_.shifts->inverse(owner), buffer, index);
       owner = 0;
     }
-    if (buffer == Buffer::scratch) return scratch_[owner] + std::uint64_t{index} * slots_ + piece % slots();
+    if (buffer == Buffer::scratch) return scratch_[owner] + std::uint64_t{index} * slots_ + (piece < slots_ ? piece : piece % slots_);
     return users_[owner] + std::uint64_t{index + shift(buffer, owner)} * pieces_ + piece;
   }
 
  private:
-  // With fewer pieces than slots each piece has a slot of its own, whichever it is.
-  std::uint32_t slots() const { return slots_; }
-
   std::uint64_t user_chunks(std::uint32_t rank) const {
     const std::uint64_t output = has_output(header_, rank) ? output_chunks(header_) : 0;
     const std::uint64_t input = has_input(header_, rank) ? input_chunks(header_) : 0;
@@ -61,7 +58,7 @@ class Layout {
   const Image& image_;
   const PlanHeader& header_;
   const std::uint32_t pieces_;
-  const std::uint32_t slots_;
+  const std::uint32_t slots_;  // with fewer pieces than slots each piece has one of its own, whichever it is
   const bool in_place_;
   std::uint64_t cells_ = 0;
   std::vector<std::uint64_t> scratch_;

@@ -50,18 +50,22 @@ class Shifts {
 
   /// Where it takes a chunk of somebody's input or output.
   std::uint32_t moved_chunk(std::uint32_t by, Buffer buffer, std::uint32_t chunk) const {
-    if (!(buffer == Buffer::input ? inputs_move_ : outputs_move_)) return chunk;
-    const std::uint32_t owner = chunk / unit_ % ranks_;
-    return chunk + (moved_rank(by, owner) - owner) * unit_;
+    return moved_chunk(buffer, chunk, [&](std::uint32_t owner) { return moved_rank(by, owner); });
   }
-
-  std::uint32_t moved_channel(std::uint32_t by, std::uint32_t channel) const {
-    return channels_move_ && channel < ranks_ ? moved_rank(by, channel) : channel;
-  }
+  std::uint32_t moved_channel(std::uint32_t by, std::uint32_t channel) const { return channel_moves(channel) ? moved_rank(by, channel) : channel; }
 
   bool rotates() const { return group_ == ShiftGroup::rotation; }
 
  private:
+  friend class OneShift;
+  template <typename MoveRank>
+  std::uint32_t moved_chunk(Buffer buffer, std::uint32_t chunk, const MoveRank& move) const {
+    if (!(buffer == Buffer::input ? inputs_move_ : outputs_move_)) return chunk;
+    const std::uint32_t owner = unit_ == 1 && chunk < ranks_ ? chunk : chunk / unit_ % ranks_;
+    return chunk + (move(owner) - owner) * unit_;
+  }
+  bool channel_moves(std::uint32_t channel) const { return channels_move_ && channel < ranks_; }
+
   /// Of numbers with a digit for the group and one for the place in it.
   std::uint32_t sum(std::uint32_t a, std::uint32_t b) const {
     const std::uint32_t inside = a % size_ + b % size_, across = a / size_ + b / size_;
@@ -79,6 +83,27 @@ class Shifts {
   std::uint32_t start_ = 0;             ///< rank 0's place in the order
   std::vector<std::uint32_t> order_;    ///< place → rank; empty: by number
   std::vector<std::uint32_t> place_;    ///< rank → place
+};
+
+/// One shift at a time. For many questions where it takes each rank is laid out first.
+class OneShift {
+ public:
+  OneShift(const Shifts& shifts, bool many) : shifts_(shifts), ranks_(many ? shifts.ranks() : 0) {}
+
+  void take(std::uint32_t shift) {
+    shift_ = shift;
+    for (std::uint32_t r = 0; r < ranks_.size(); ++r) ranks_[r] = shifts_.moved_rank(shift, r);
+  }
+  std::uint32_t moved_rank(std::uint32_t rank) const { return ranks_.empty() ? shifts_.moved_rank(shift_, rank) : ranks_[rank]; }
+  std::uint32_t moved_chunk(Buffer buffer, std::uint32_t chunk) const {
+    return shifts_.moved_chunk(buffer, chunk, [&](std::uint32_t owner) { return moved_rank(owner); });
+  }
+  std::uint32_t moved_channel(std::uint32_t channel) const { return shifts_.channel_moves(channel) ? moved_rank(channel) : channel; }
+
+ private:
+  const Shifts& shifts_;
+  std::uint32_t shift_ = 0;
+  std::vector<std::uint32_t> ranks_;
 };
 
 }  // namespace rondo::verifier

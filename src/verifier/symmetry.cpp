@@ -11,12 +11,18 @@
 namespace rondo::verifier {
 namespace {
 
+std::uint64_t size_of(const Program& program) {
+  std::uint64_t size = 0;
+  for (const Lane& lane : program.lanes) size += lane.steps.size();
+  return size;
+}
+
 /// Holds programs against rank 0's.
 class Comparison {
   using Place = std::tuple<Buffer, std::uint32_t, std::uint32_t, std::uint32_t>;
 
  public:
-  Comparison(const PlanHeader& header, const Shifts& shifts, const Program& first) : header_(header), shifts_(shifts), first_(first) {
+  Comparison(const PlanHeader& header, const Shifts& shifts, const Program& first) : header_(header), shifts_(shifts), first_(first), shift_(shifts, 8 * size_of(first) >= header.ranks) {
     for (const Lane& lane : first.lanes)
       for (const Step& step : lane.steps) {
         note_order(step);
@@ -27,7 +33,7 @@ class Comparison {
   /// Whether a rank's program is the first one, shifted to that rank.
   bool fits(std::uint32_t rank, const Program& program) {
     rank_ = rank;
-    shift_ = shifts_.element(rank);
+    shift_.take(shifts_.element(rank));
     if (program.lanes.size() != first_.lanes.size()) return false;
     for (std::size_t l = 0; l < program.lanes.size(); ++l)
       if (!same_lane(first_.lanes[l].steps, program.lanes[l].steps)) return false;
@@ -74,7 +80,7 @@ class Comparison {
     const Operand& source = step.sources[0];
     for (std::uint32_t j = 0; j < source.count; ++j) {
       const std::uint32_t chunk = source.index + j;
-      places.emplace_back(Buffer::scratch, step.destinations[0].index + j, shifted ? shifts_.moved_chunk(shift_, Buffer::input, chunk) : chunk, 1u);
+      places.emplace_back(Buffer::scratch, step.destinations[0].index + j, shifted ? shift_.moved_chunk(Buffer::input, chunk) : chunk, 1u);
     }
   }
 
@@ -103,19 +109,19 @@ class Comparison {
            moved_index(from) == to.index && stays_together(from, to.index);
   }
 
-  std::uint32_t moved_rank(std::uint32_t rank) const { return rank == self ? rank_ : shifts_.moved_rank(shift_, rank); }
+  std::uint32_t moved_rank(std::uint32_t rank) const { return rank == self ? rank_ : shift_.moved_rank(rank); }
 
   std::uint32_t moved_index(const Operand& operand) const {
     if (operand.buffer == Buffer::scratch) return operand.index;
-    if (operand.buffer == Buffer::link) return shifts_.moved_channel(shift_, operand.index);
-    return shifts_.moved_chunk(shift_, operand.buffer, operand.index);
+    if (operand.buffer == Buffer::link) return shift_.moved_channel(operand.index);
+    return shift_.moved_chunk(operand.buffer, operand.index);
   }
 
   /// A range stays a range, in its order.
   bool stays_together(const Operand& operand, std::uint32_t index) const {
     if (operand.buffer == Buffer::scratch || operand.buffer == Buffer::link) return true;
     for (std::uint32_t j = 1; j < operand.count; ++j)
-      if (shifts_.moved_chunk(shift_, operand.buffer, operand.index + j) != index + j) return false;
+      if (shift_.moved_chunk(operand.buffer, operand.index + j) != index + j) return false;
     return true;
   }
 
@@ -147,7 +153,7 @@ class Comparison {
   const Shifts& shifts_;
   const Program& first_;
   std::uint32_t rank_ = 0;  // whose program is looked at
-  std::uint32_t shift_ = 0;
+  OneShift shift_;
   bool rank_order_ = true;
   bool has_afters_ = false;
   std::vector<Place> moved_;
@@ -173,12 +179,6 @@ std::vector<Shifts> candidates(const PlanHeader& header) {
       for (const bool channels : {false, true}) made.emplace_back(header, group, ShiftedNames{chunks, channels});
     }
   return made;
-}
-
-std::uint64_t size_of(const Program& program) {
-  std::uint64_t size = 0;
-  for (const Lane& lane : program.lanes) size += lane.steps.size();
-  return size;
 }
 
 bool is_of_good_form(const PlanHeader& header, const Program& program) {

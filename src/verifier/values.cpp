@@ -91,11 +91,12 @@ Values::Value Values::read(const FlatOperand& operand, std::uint32_t j) {
   return value;
 }
 
-Values::Value Values::combine(const FlatStep& step) {
+Values::Value Values::reduced(const FlatStep& step, const FlatOperand* operands, std::uint32_t j) {
+  sources_.clear();
+  for (std::uint32_t k = 0; k < step.sources; ++k) sources_.push_back(read(operands[k], j));
   for (const Value& source : sources_)
     if (source.state == wrong) return source;
   Value value = sources_.front();
-  if (step.kind == StepKind::copy) return value;
   if (!reduces_) return mistake(Fault::wrong_value, "reduces in a collective that combines nothing");
   source_sets_.clear();
   for (const Value& source : sources_) {
@@ -161,7 +162,7 @@ void Values::write(const FlatOperand& operand, std::uint32_t j, Value value) {
   }
   const std::uint32_t index = operand.index + j;
   if (operand.buffer == Buffer::output && value.state != wrong &&
-      (within_block(value) != index % image_.header.chunks_per_block || value.place % pieces_ != piece_)) {
+      (within_block(value) != rest(index, image_.header.chunks_per_block) || piece_of(value) != piece_)) {
     value = mistake(Fault::wrong_value,
                     "puts " + describe(value, false) + " into " + name(operand, index) + ", which has another length");
     value.writer = step_ & writer_mask;
@@ -176,9 +177,7 @@ void Values::move(std::uint32_t rank, std::uint32_t number, std::uint32_t piece)
   const FlatStep& step = image_.steps[number];
   const FlatOperand* operands = &image_.operands[step.first];
   for (std::uint32_t j = 0; j < step.count; ++j) {
-    sources_.clear();
-    for (std::uint32_t k = 0; k < step.sources; ++k) sources_.push_back(read(operands[k], j));
-    Value value = combine(step);
+    Value value = step.kind == StepKind::copy ? read(operands[0], j) : reduced(step, operands, j);
     if (step.finish && reduces_ && image_.header.ranks > 1) value = finish(value);
     for (std::uint32_t k = 0; k < step.destinations; ++k) write(operands[step.sources + k], j, value);
   }
@@ -228,9 +227,9 @@ void Values::check_output(std::uint32_t rank, std::uint32_t index, std::uint32_t
     const Mistake& mistake = mistakes_[value.place];
     return report.add(mistake.fault, mistake.step, mistake.message);
   }
-  const std::string output = "output[" + std::to_string(index) + "]";
+  const auto output = [&] { return "output[" + std::to_string(index) + "]"; };
   if (value.state == unwritten || (value.state == raw && reduces_))
-    return report.add_rank(Fault::postcondition, rank, output + " is never written");
+    return report.add_rank(Fault::postcondition, rank, output() + " is never written");
   const bool untouched = value.state == raw;
   if (untouched) value.state = partial;
   const Value expected = promised(rank, index, piece);
@@ -239,7 +238,7 @@ void Values::check_output(std::uint32_t rank, std::uint32_t index, std::uint32_t
       if (value.along == static_cast<std::uint32_t>(departure.to)) report.note(departure);
     return;
   }
-  const std::string message = output + " ends as " + describe(value, true) + ", expected " + describe(expected, true);
+  const std::string message = output() + " ends as " + describe(value, true) + ", expected " + describe(expected, true);
   if (untouched)
     report.add_rank(Fault::postcondition, rank, message);
   else

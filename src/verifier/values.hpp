@@ -52,7 +52,7 @@ class Values {
   Value mistake(Fault fault, std::string message);
   Value read(const FlatOperand& operand, std::uint32_t j);
   Value read_input(const FlatOperand& operand, std::uint32_t index);
-  Value combine(const FlatStep& step);
+  Value reduced(const FlatStep& step, const FlatOperand* operands, std::uint32_t j);
   Value finish(Value value);
   Strictness strictness_of_step();
   void depart(Strictness to, const char* why);
@@ -64,9 +64,12 @@ class Values {
   std::string name(const FlatOperand& operand, std::uint32_t index) const {
     return chunk_name(operand.buffer, operand.rank, index, rank_);
   }
+  /// The rest of a division; most are by 1.
+  static std::uint32_t rest(std::uint32_t number, std::uint32_t by) { return by == 1 ? 0 : number % by; }
   std::uint32_t within_block(const Value& value) const {
-    return value.place / pieces_ % image_.header.chunks_per_block;
+    return image_.header.chunks_per_block == 1 ? 0 : value.place / pieces_ % image_.header.chunks_per_block;
   }
+  std::uint32_t piece_of(const Value& value) const { return rest(value.place, pieces_); }
 
   const Image& image_;
   const Layout& layout_;
