@@ -64,12 +64,14 @@ std::int64_t parse_gcn(std::string_view text) {
   return name ? number % 1000 * 100 + hexadecimal(text[text.size() - 2]) * 10 + hexadecimal(text.back()) : number;
 }
 
+constexpr const char* processor_bridge = "0x068001";  ///< the class of a processor's end of a wire
+
 /// A GPU's links to one place, as one of their ends tells them.
 struct Wire {
   std::uint32_t gpu = 0;
   std::string target;        ///< PCI address
   std::string target_class;
-  std::string type;          ///< "nvlink" or "xgmi"
+  std::string type;          ///< "nvlink", "xgmi", "c2c"
   std::int64_t count = 0;
   Figure each;
 };
@@ -202,6 +204,17 @@ class Reader {
           wires_.push_back({index, std::string(wire.text("target")), std::string(wire.text_or("tclass", "")), type, count,
                             nvidia ? nvlink_bandwidth(sm) : xgmi_bandwidth(gcn)});
       }
+    add_processor_wires(gpu, index);
+  }
+
+  /// A GPU's links to the processor that it shares a module with; what they carry is in the file, in MB/s.
+  void add_processor_wires(const XmlElement& gpu, std::uint32_t index) {
+    for (const pugi::xml_node child : gpu.node().children("c2c")) {
+      XmlElement wire(child, nullptr, &gpu, problem_);
+      const std::int64_t count = wire.number("count", 0, most);
+      const auto megabytes = static_cast<double>(wire.number("bw", 0, 1'000'000'000));
+      if (count > 0 && megabytes > 0) wires_.push_back({index, {}, processor_bridge, "c2c", count, {megabytes * 1e6, Provenance::read, "bw of the c2c"}});
+    }
   }
 
   /// The ports of an interface: the first is the PCI device itself where there is one.
@@ -249,8 +262,8 @@ class Reader {
 
   std::int64_t target_of(const Wire& wire) {
     if (const auto found = by_address_.find(wire.target); found != by_address_.end()) return found->second;
-    if (wire.target_class.starts_with("0x0680") && !wire.target_class.starts_with("0x068001")) return nvswitch(topology_.nodes[wire.gpu].host);
-    const bool processor = wire.target_class.starts_with("0x068001") || wire.target_class.starts_with("0x0604");
+    if (wire.target_class.starts_with("0x0680") && !wire.target_class.starts_with(processor_bridge)) return nvswitch(topology_.nodes[wire.gpu].host);
+    const bool processor = wire.target_class.starts_with(processor_bridge) || wire.target_class.starts_with("0x0604");
     std::int32_t node = static_cast<std::int32_t>(wire.gpu);
     while (processor && node >= 0 && topology_.nodes[node].kind != NodeKind::numa) node = topology_.nodes[node].parent;
     return processor ? node : -1;

@@ -22,7 +22,8 @@ class Comparison {
   using Place = std::tuple<Buffer, std::uint32_t, std::uint32_t, std::uint32_t>;
 
  public:
-  Comparison(const PlanHeader& header, const Shifts& shifts, const Program& first) : header_(header), shifts_(shifts), first_(first), shift_(shifts, 8 * size_of(first) >= header.ranks) {
+  Comparison(const PlanHeader& header, const Shifts& shifts, const Program& first)
+      : header_(header), shifts_(shifts), first_(first), shift_(shifts, 8 * size_of(first) >= header.ranks) {
     for (const Lane& lane : first.lanes)
       for (const Step& step : lane.steps) {
         note_order(step);

@@ -82,6 +82,29 @@ TEST_CASE("a way between GPUs doesn't lead through a third one") {
   CHECK(placed.between(0, 2).bandwidth_bytes_per_s == Approx(0.25e9));
 }
 
+TEST_CASE("GPUs in one module with their processors reach each other along the wires between the two") {
+  const auto module = [](const std::string& number, const std::string& wires) {
+    return "<cpu numaid=\"" + number + "\" affinity=\"f\"><pci busid=\"000" + number + ":01:00.0\" class=\"0x030200\" link_speed=\"2.5 GT/s\" link_width=\"1\">" +
+           "<gpu dev=\"" + number + "\" sm=\"90\">" + wires + "</gpu></pci></cpu>";
+  };
+  const std::string two = "<system version=\"1\">" + module("0", R"(<c2c bw="44712" count="10"/>)") + module("1", R"(<c2c bw="44712" count="10"/>)") + "</system>";
+  const auto topology = read_nccl_xml(two);
+  REQUIRE(topology);
+  check_form(*topology);
+  CHECK(count_links(*topology, "c2c") == 2);
+  const Link* wire = nullptr;
+  for (const Link& link : topology->links)
+    if (link.type == "c2c" && topology->nodes[link.from].name == "gpu#1") wire = &link;
+  REQUIRE(wire != nullptr);
+  CHECK(topology->nodes[wire->to].name == "numa#1");
+  CHECK(wire->bandwidth_bytes_per_s.value == Approx(447.12e9));
+  CHECK(wire->bandwidth_bytes_per_s.provenance == Provenance::read);
+  CHECK(with_ranks(*topology, 2).between(0, 1).bandwidth_bytes_per_s == Approx(6e9));  // what lies between the processors; PCI alone would give 0.25
+  const auto wrong = read_nccl_xml(replaced(two, "bw=\"44712\"", "bw=\"fast\""));
+  REQUIRE_FALSE(wrong);
+  CHECK(wrong.error().detail.find("cpu 0, pci 0000:01:00.0, gpu 0, c2c: attribute bw=\"fast\": expected a number") != std::string::npos);
+}
+
 TEST_CASE("a topology of NCCL's that is wrong is refused with its place and what was expected") {
   const std::map<std::string, std::string> wrong = {
       {replaced(nccl, "</system>", ""), "not well-formed XML at line"},
