@@ -83,11 +83,12 @@ TEST_CASE("a way between GPUs doesn't lead through a third one") {
 }
 
 TEST_CASE("GPUs in one module with their processors reach each other along the wires between the two") {
-  const auto module = [](const std::string& number, const std::string& wires) {
-    return "<cpu numaid=\"" + number + "\" affinity=\"f\"><pci busid=\"000" + number + ":01:00.0\" class=\"0x030200\" link_speed=\"2.5 GT/s\" link_width=\"1\">" +
-           "<gpu dev=\"" + number + "\" sm=\"90\">" + wires + "</gpu></pci></cpu>";
+  const auto module = [](const std::string& number, const std::string& inside) {
+    return "<cpu numaid=\"" + number + "\" affinity=\"f\"><pci busid=\"000" + number +
+           ":01:00.0\" class=\"0x030200\" link_speed=\"2.5 GT/s\" link_width=\"1\"><gpu dev=\"" + number + "\" sm=\"90\">" + inside + "</gpu></pci></cpu>";
   };
-  const std::string two = "<system version=\"1\">" + module("0", R"(<c2c bw="44712" count="10"/>)") + module("1", R"(<c2c bw="44712" count="10"/>)") + "</system>";
+  const std::string wires = R"(<c2c bw="44712" count="10"/>)";
+  const std::string two = "<system version=\"1\">" + module("0", wires) + module("1", wires) + "</system>";
   const auto topology = read_nccl_xml(two);
   REQUIRE(topology);
   check_form(*topology);
