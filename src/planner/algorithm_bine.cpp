@@ -21,6 +21,7 @@ class BinePaths {
     numbers_.push_back(0);
     for (std::uint32_t round = 0; round < rounds(); ++round) {
       const std::uint32_t hop = swing_hop(ranks, rounds() - 1 - round);
+      partners_.push_back(swing_partner(ranks, rank, rounds() - 1 - round));
       for (std::size_t k = 0, known = numbers_.size(); k < known; ++k) {
         const std::uint32_t number = (hop + ranks - numbers_[k]) % ranks;
         if (number == 0 || round_of_[number] != never) continue;
@@ -37,12 +38,12 @@ class BinePaths {
     return blocks;
   }
 
-  std::uint32_t from(std::uint32_t block) const { return partner(round_of_[number(rank_, block)]); }
+  std::uint32_t from(std::uint32_t block) const { return partners_[round_of_[number(rank_, block)]]; }
 
-  std::vector<std::uint32_t> to(std::uint32_t block) const {
-    std::vector<std::uint32_t> ranks;
-    for (std::uint32_t round = block == rank_ ? 0 : round_of_[number(rank_, block)] + 1; round < rounds(); ++round)
-      if (round_of_[number(partner(round), block)] == round) ranks.push_back(partner(round));
+  Takers to(std::uint32_t block) const {
+    Takers ranks;
+    for (std::uint32_t round = block == rank_ ? 0 : round_of_[number(rank_, block)] + 1; round < partners_.size(); ++round)
+      if (round_of_[number(partners_[round], block)] == round) ranks.push_back(partners_[round]);
     return ranks;
   }
 
@@ -50,13 +51,14 @@ class BinePaths {
   static constexpr std::uint32_t never = 0xffffffff;
 
   std::uint32_t rounds() const { return log2_ceil(ranks_); }
-  std::uint32_t partner(std::uint32_t round) const { return swing_partner(ranks_, rank_, rounds() - 1 - round); }
   std::uint32_t number(std::uint32_t rank, std::uint32_t block) const {
-    return (rank % 2 == 0 ? block + ranks_ - rank : rank + ranks_ - block) % ranks_;
+    const std::uint32_t number = rank % 2 == 0 ? block + ranks_ - rank : rank + ranks_ - block;
+    return number >= ranks_ ? number - ranks_ : number;
   }
 
   std::uint32_t ranks_;
   std::uint32_t rank_;
+  std::vector<std::uint32_t> partners_;  // by round
   std::vector<std::uint32_t> round_of_;  // a block's number → the round in which it arrives
   std::vector<std::uint32_t> numbers_;   // in the order in which they arrive, the own one first
 };
@@ -65,7 +67,8 @@ class BinePaths {
 RootedPlace place_of(const PlanHeader& header, std::uint32_t rank) {
   const BinePaths paths(header.ranks, rank);
   const bool is_root = rank == header.root;
-  return {is_root, is_root ? rank : paths.from(header.root), paths.to(header.root)};
+  const Takers children = paths.to(header.root);
+  return {is_root, is_root ? rank : paths.from(header.root), {children.begin(), children.end()}};
 }
 
 Program program(const PlanHeader& header, std::uint32_t rank) {
@@ -82,6 +85,7 @@ Program program(const PlanHeader& header, std::uint32_t rank) {
   }
   const BinePaths paths(header.ranks, rank);
   const bool gathers = header.collective != Collective::reduce_scatter;
+  lane.reserve(2 * header.ranks);
   if (header.collective == Collective::all_gather) {
     lane.copy(input(0), with(output(rank), takers(paths, rank)));
   } else {

@@ -25,9 +25,9 @@ class PatPaths {
 
   std::uint32_t from(std::uint32_t block) const { return (rank_ + last_hop(ahead_of(block))) % ranks_; }
 
-  std::vector<std::uint32_t> to(std::uint32_t block) const {
+  Takers to(std::uint32_t block) const {
     const std::uint32_t ahead = ahead_of(block);
-    std::vector<std::uint32_t> ranks;
+    Takers ranks;
     for (std::uint32_t hop = ahead == 0 ? power_of_two_below(ranks_ - 1) : last_hop(ahead) / 2; hop > 0; hop /= 2)
       if (ahead + hop < ranks_) ranks.push_back((rank_ + ranks_ - hop) % ranks_);
     return ranks;
@@ -44,6 +44,7 @@ class PatPaths {
 Program program(const PlanHeader& header, std::uint32_t rank) {
   const PatPaths paths(header.ranks, rank);
   LaneBuilder lane;
+  lane.reserve(header.ranks);
   if (header.collective == Collective::all_gather) {
     lane.copy(input(0), with(output(rank), takers(paths, rank)));
     gather_along(paths, lane);

@@ -5,14 +5,18 @@
 // message of its own, on the channel of its number, and goes to its place at once: nothing is packed, and nothing put in order at the end.
 #pragma once
 
-#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "planner/steps.hpp"
 #include "planner/terms.hpp"
 
 namespace rondo::planner {
+
+/// Ranks that take a block from another one; of few blocks more than these.
+using Takers = ShortList<std::uint32_t, 6>;
 
 template <class Paths>
 Operands takers(const Paths& paths, std::uint32_t block) {
@@ -35,9 +39,9 @@ void gather_along(const Paths& paths, LaneBuilder& lane) {
 /// What comes back of one block, and this rank's own contribution: those that took it last have least to wait for, so they come first.
 template <class Paths>
 void combine(const Paths& paths, std::uint32_t block, Operands destinations, bool finish, LaneBuilder& lane) {
-  Operands sources = takers(paths, block);
-  sources.push_back(input(block));
-  std::reverse(sources.begin(), sources.end());
+  const Takers ranks = paths.to(block);
+  Operands sources{input(block)};
+  for (std::size_t k = ranks.size(); k-- > 0;) sources.push_back(link(ranks[k], block));
   if (sources.size() == 1)
     lane.copy(sources[0], std::move(destinations));
   else

@@ -107,7 +107,7 @@ class Comparison {
 
   bool same_operand(const Operand& from, const Operand& to) const {
     return from.buffer == to.buffer && from.count == to.count && moved_rank(from.rank) == (to.rank == self ? rank_ : to.rank) &&
-           moved_index(from) == to.index && stays_together(from, to.index);
+           moved_index(from) == to.index && (from.count == 1 || stays_together(from, to.index));
   }
 
   std::uint32_t moved_rank(std::uint32_t rank) const { return rank == self ? rank_ : shift_.moved_rank(rank); }
