@@ -55,8 +55,8 @@ int main(int count, char** arguments) {
     }
     rusage used{};
     getrusage(RUSAGE_SELF, &used);
-    std::printf("%-17s %6u ranks: the fabric %5.0f ms, its costs %5.0f ms, plan and program of %6zu steps %6.1f ms; at most %3ld MB so far\n", algorithm, ranks, making,
-                pricing, steps, planning, used.ru_maxrss / 1024);
+    std::printf("%-17s %6u ranks: the fabric %5.0f ms, its costs %5.0f ms, ", algorithm, ranks, making, pricing);
+    std::printf("plan and program of %6zu steps %6.1f ms; at most %3ld MB so far\n", steps, planning, used.ru_maxrss / 1024);
   }
   return status;
 }

@@ -32,8 +32,9 @@ struct Cost {
   double total_ns() const { return wait_ns + work_ns; }
 };
 
-/// What a plan follows along header.order: nothing, the ranks' places, one of the rings that the topology's wires offer, or all of them.
-enum class Order : std::uint8_t { none, places, ring, rings };
+/// What a plan follows along header.order: nothing, the ranks' places, one of the rings that the topology's wires offer, all of them, or the order in which
+/// a double tree lies on the widest wires.
+enum class Order : std::uint8_t { none, places, ring, rings, trees };
 
 struct Algorithm {
   std::string_view name;
@@ -83,6 +84,9 @@ inline constexpr std::string_view other_collective = "it has no form for this co
 
 /// Ranks in an order in which neighbours are near one another: by host, then by place in the machine. Empty: by number.
 std::vector<std::uint32_t> rank_order(const Topology& topology, std::uint32_t ranks);
+
+/// The order along which the double tree of a request lies best. Empty: by number.
+std::vector<std::uint32_t> tree_order(const Topology& topology, const Request& request);
 
 /// What a byte costs that another core at this distance has just written.
 double pull_at(const CoreFigures& core, double latency_ns);

@@ -1,5 +1,6 @@
 // Double binary tree: each half of the message goes up and down a tree of its own. Each direction of each tree is a
 // lane, so that pieces on their way down don't hold up those on their way up.
+#include <algorithm>
 
 #include "planner/double_tree.hpp"
 #include "planner/steps.hpp"
@@ -26,7 +27,7 @@ Operands with_children(Operands destinations, const Half& half) {
   return destinations;
 }
 
-/// The first tree's children enclose their parent's number, so its reductions run in the order of ranks.
+/// The first tree's children enclose their parent's place, so its reductions run in the order of ranks, where none other is followed.
 void climb(const PlanHeader& header, const Half& half, LaneBuilder& lane) {
   Operands sources;
   for (std::uint32_t k = 0; k < half.place.child_count; ++k) sources.push_back(half.from_child(k));
@@ -45,12 +46,26 @@ void descend(const Half& half, LaneBuilder& lane) {
   lane.copy(source, with_children({output(half.tree)}, half));
 }
 
+/// A rank's place in a tree, along the header's order.
+TreePlace place_of(const PlanHeader& header, std::uint32_t tree, std::uint32_t rank) {
+  const std::vector<std::uint32_t>& order = header.order;
+  const auto position = [&](std::uint32_t of) {
+    return order.empty() ? of : static_cast<std::uint32_t>(std::find(order.begin(), order.end(), of) - order.begin());
+  };
+  const bool all = header.collective == Collective::all_reduce;
+  TreePlace place =
+      all ? tree_place(header.ranks, tree, position(rank)) : rooted_tree_place(header.ranks, tree, position(header.root), position(rank));
+  if (order.empty()) return place;
+  if (place.has_parent) place.parent = order[place.parent];
+  for (std::uint32_t k = 0; k < place.child_count; ++k) place.children[k] = order[place.children[k]];
+  return place;
+}
+
 Program program(const PlanHeader& header, std::uint32_t rank) {
   const bool all = header.collective == Collective::all_reduce;
   Program program;
   for (std::uint32_t tree = 0; tree < 2; ++tree) {
-    const Half half{
-        tree, all ? tree_place(header.ranks, tree, rank) : rooted_tree_place(header.ranks, tree, header.root, rank)};
+    const Half half{tree, place_of(header, tree, rank)};
     LaneBuilder up;
     LaneBuilder down;
     if (header.collective != Collective::broadcast) climb(header, half, up);
@@ -136,6 +151,6 @@ std::string_view departure(const Request&, const CostModel&) {
 
 }  // namespace
 
-const Algorithm tree_algorithm{"tree", false, objection, shape, predict, program, Order::none, departure};
+const Algorithm tree_algorithm{"tree", false, objection, shape, predict, program, Order::trees, departure};
 
 }  // namespace rondo::planner

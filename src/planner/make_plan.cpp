@@ -162,8 +162,10 @@ std::uint32_t depth_of(const CostModel& cost, const PlanLimits& limits, const Re
 }
 
 /// The ranks' order, or orders.
-std::vector<std::uint32_t> order_of(Order order, const Topology& topology, const CostModel& cost, std::uint32_t ranks) {
+std::vector<std::uint32_t> order_of(Order order, const Topology& topology, const CostModel& cost, const Request& request) {
+  const std::uint32_t ranks = request.ranks;
   if (order == Order::none) return {};
+  if (order == Order::trees) return tree_order(topology, request);
   if (order == Order::rings && !cost.rings.empty()) return cost.rings;
   if (order == Order::ring && !cost.rings.empty()) return {cost.rings.begin(), cost.rings.begin() + ranks};
   std::vector<std::uint32_t> orders = rank_order(topology, ranks);
@@ -192,7 +194,7 @@ Plan build(const Topology& topology, const CostModel& cost, const PlanLimits& li
     if ((chosen.shape.levels >> k & 1) != 0) header.groups.push_back(cost.levels[k].ranks);
   // all_to_all_v: no block lies where another one of its length does
   header.in_place = request.collective != Collective::all_to_all_v && chosen.shape.in_place;
-  if (request.collective != Collective::scan) header.order = order_of(chosen.algorithm->order, topology, cost, request.ranks);
+  if (request.collective != Collective::scan) header.order = order_of(chosen.algorithm->order, topology, cost, request);
   Plan plan(std::move(header), chosen.algorithm->program);
   plan.predicted_ns = chosen.cost.total_ns();
   plan.considered.reserve(offers.count);

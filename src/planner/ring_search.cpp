@@ -11,27 +11,12 @@
 #include <vector>
 
 #include "planner/algorithm.hpp"
-#include "topology/device_paths.hpp"
+#include "planner/gpu_ways.hpp"
 
 namespace rondo::planner {
 namespace {
 
-constexpr std::uint32_t most_searched = 16;  // GPUs of one host: 2^16 sets of them
-constexpr std::uint32_t most_ranks = 256;    // between whose hosts ways are looked at
 constexpr std::size_t most_rings = 16;
-constexpr double no_way = std::numeric_limits<double>::infinity();
-
-using Ring = std::vector<std::uint32_t>;
-
-/// Figures between any two of n, both ways the same.
-struct Pairs {
-  std::uint32_t n = 0;
-  std::vector<double> figures;
-  explicit Pairs(std::uint32_t size, double figure = 0) : n(size), figures(std::size_t{size} * size, figure) {}
-  double& at(std::uint32_t a, std::uint32_t b) { return figures[std::size_t{a} * n + b]; }
-  double at(std::uint32_t a, std::uint32_t b) const { return figures[std::size_t{a} * n + b]; }
-  void set(std::uint32_t a, std::uint32_t b, double figure) { at(a, b) = at(b, a) = figure; }
-};
 
 /// The order of all that costs least, from one to the next and, `closed`, back to the first; empty: there is none.
 Ring cheapest(const Pairs& costs, bool closed) {
@@ -148,29 +133,6 @@ Pairs wires_between(const Topology& topology, const Ring& ranks, double& unit) {
   return wires;
 }
 
-Pairs widths_between(const Topology& topology, const Ring& ranks) {
-  Pairs widths(static_cast<std::uint32_t>(ranks.size()));
-  const RankPaths paths(topology);
-  for (std::uint32_t a = 0; a < widths.n; ++a)
-    for (std::uint32_t b = 0; b < a; ++b) widths.set(a, b, paths.between(ranks[a], ranks[b]).bandwidth_bytes_per_s);
-  return widths;
-}
-
-/// GPUs by host, hosts in their order; empty where ranks aren't GPUs of their own, or too many.
-std::vector<Ring> by_host(const Topology& topology, std::uint32_t ranks) {
-  if (topology.ranks.size() != ranks || ranks < 3 || ranks > most_ranks) return {};
-  std::vector<Ring> hosts(topology.hosts.size());
-  std::set<std::int32_t> nodes;
-  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-    const RankPlace& place = topology.ranks[rank];
-    if (place.node < 0 || topology.nodes[place.node].kind != NodeKind::gpu || !nodes.insert(place.node).second) return {};
-    hosts[place.host].push_back(rank);
-    if (hosts[place.host].size() > most_searched) return {};
-  }
-  std::erase_if(hosts, [](const Ring& host) { return host.empty(); });
-  return hosts;
-}
-
 void append(std::vector<std::uint32_t>& rings, const Ring& ring, const Ring& ranks, bool backwards) {
   const std::size_t begin = rings.size();
   for (const std::uint32_t k : ring) rings.push_back(ranks[k]);
@@ -185,7 +147,7 @@ std::string gigabytes(double width) {
 }  // namespace
 
 void find_rings(const Topology& topology, std::uint32_t ranks, CostModel& cost) {
-  const std::vector<Ring> hosts = by_host(topology, ranks);
+  const std::vector<Ring> hosts = gpus_by_host(topology, ranks);
   if (hosts.empty()) return;
   cost.sources.push_back("ranks are GPUs: times are those of ranks on processors whom such links join, since no figures of GPUs are known");
   if (hosts.size() > 1) {

@@ -260,6 +260,12 @@ TEST_CASE("the JSON that rondo topo writes is read again as the same machine") {
   CHECK(again.out == first);
 }
 
+TEST_CASE("rondo plan explains which ways between GPUs a plan takes") {
+  const Finished finished = run({rondo_program(), "plan", "all_reduce", "-n", "8", "--topology", "ndv2", "--algorithm", "ring", "--explain"});
+  CHECK(finished.code == 0);
+  CHECK(finished.out.find("\nways between 8 pairs of ranks: 8 of 50 GB/s\n") != std::string::npos);
+}
+
 TEST_CASE("rondo plan explains what was chosen, what it would have cost otherwise, and the figures behind it") {
   const Finished finished = run({rondo_program(), "plan", "all_reduce", "--ranks", "4", "--bytes", "1M", "--explain"});
   REQUIRE(finished.code == 0);

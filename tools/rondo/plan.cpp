@@ -11,6 +11,7 @@
 #include "plan_text.hpp"
 #include "rondo/planning.hpp"
 #include "tools/support/flags.hpp"
+#include "ways.hpp"
 
 namespace {
 
@@ -115,7 +116,7 @@ void print_program(const Plan& plan, std::uint32_t rank) {
   }
 }
 
-void print_reasons(const Plan& plan, const CostModel& cost, bool latency_given) {
+void print_reasons(const Plan& plan, const PlanningScene& scene, bool latency_given) {
   std::vector<Candidate> candidates = plan.considered;
   std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
     const bool a_serves = a.note.rfind("can't serve", 0) != 0;
@@ -128,8 +129,9 @@ void print_reasons(const Plan& plan, const CostModel& cost, bool latency_given) 
     std::printf("  %-20s %10s  %s\n", candidate.algorithm.c_str(),
                 serves ? print_time(candidate.predicted_ns).c_str() : "-", candidate.note.c_str());
   }
+  if (const std::string ways = ways_taken(plan, scene.topology); !ways.empty()) std::printf("\n%s\n", ways.c_str());
   std::printf("\nfigures of the cost model:\n");
-  for (const std::string& source : cost.sources) std::printf("  %s\n", source.c_str());
+  for (const std::string& source : scene.cost.sources) std::printf("  %s\n", source.c_str());
   if (!latency_given)
     std::printf("a communicator with a processor for each rank puts its own probe in the place of latency_ns and line_ns, and may choose "
                 "another plan; --latency NS sets them here\n");
@@ -159,7 +161,7 @@ Result<void> run(const Options& options) {
     return {};
   }
   print_header(options, *plan);
-  if (options.explain) print_reasons(*plan, scene->cost, options.latency_ns.has_value());
+  if (options.explain) print_reasons(*plan, *scene, options.latency_ns.has_value());
   print_program(*plan, options.rank);
   return {};
 }
