@@ -54,6 +54,16 @@ TEST_CASE("a topology of NCCL's has its processors, devices and wires") {
   CHECK(link_between(*topology, "gpu#0", "gpu#1")->bandwidth_bytes_per_s.provenance == Provenance::assumed);
 }
 
+TEST_CASE("attributes whose names begin alike aren't taken for one another") {
+  const auto topology = read_nccl_xml(replaced(nccl, "link_speed=", "link_speeding=\"7\" link_spe=\"5\" link_speed="));
+  const auto plain = read_nccl_xml(nccl);
+  REQUIRE(topology);
+  REQUIRE(plain);
+  CHECK(gigabytes(*topology, "gpu#0", "bridge 0000:10:00.0") == gigabytes(*plain, "gpu#0", "bridge 0000:10:00.0"));
+  REQUIRE(topology->links.size() == plain->links.size());
+  for (std::size_t k = 0; k < plain->links.size(); ++k) CHECK(topology->links[k].bandwidth_bytes_per_s.value == plain->links[k].bandwidth_bytes_per_s.value);
+}
+
 TEST_CASE("ranks of a topology without processors' nodes are its GPUs, and talk along their wires") {
   const auto topology = read_nccl_xml(nccl);
   REQUIRE(topology);
@@ -107,6 +117,8 @@ TEST_CASE("GPUs in one module with their processors reach each other along the w
 }
 
 TEST_CASE("a topology of NCCL's that is wrong is refused with its place and what was expected") {
+  std::string seventy;
+  for (int k = 0; k < 70; ++k) seventy += " a" + std::to_string(k) + "=\"0\"";
   const std::map<std::string, std::string> wrong = {
       {replaced(nccl, "</system>", ""), "not well-formed XML at line"},
       {replaced(nccl, "version=\"2\"", "version=\"3\""), "system: attribute version=\"3\": expected a number from 1 to 2"},
@@ -115,6 +127,9 @@ TEST_CASE("a topology of NCCL's that is wrong is refused with its place and what
       {replaced(nccl, "busid=\"0000:12:00.0\"", "busid=\"0000:11:00.0\""), "busid '0000:11:00.0' stands there twice"},
       {replaced(nccl, "count=\"2\"", "count=\"-2\""), "cpu 0, pci 0000:10:00.0, pci 0000:11:00.0, gpu 0, nvlink 0000:12:00.0: attribute count=\"-2\""},
       {replaced(nccl, "speed=\"200000\"", "speed=\"fast\""), "net mlx5_0: attribute speed=\"fast\": expected a number"},
+      {replaced(nccl, "numaid=\"1\"", "numaid=\"1\" affinity=\"f\" numaid=\"1\""), "attribute numaid stands there twice; expected once"},
+      {replaced(nccl, "link_speed=", "link_speed=\"1\" link_speed="), "attribute link_speed stands there twice; expected once"},
+      {replaced(nccl, "version=\"2\"", "version=\"2\"" + seventy), "system: more than 64 attributes; fewer are expected"},
       {"<system version=\"1\"></system>", "expected a <cpu> in it"},
       {"<topology/>", "expected the root element <system>, found <topology>"},
   };
