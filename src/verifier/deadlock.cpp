@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "verifier/messages.hpp"
 #include "verifier/spread.hpp"
 #include "verifier/walk.hpp"
 
@@ -29,7 +30,9 @@ std::uint32_t longest_message_run(const Image& image) {
 
 /// Links of unequal skews keep their steady order only away from a run's ends.
 std::uint64_t margin(const Image& image, std::uint64_t depth) {
-  const bool skewed = !image.links.empty() && image.low_skew != image.high_skew;
+  const bool skewed = std::any_of(image.links.begin(), image.links.end(), [&](const Link& link) {
+    return !even(image.sends, link.first_send, link.send_count) || !even(image.receives, link.first_receive, link.receive_count);
+  });
   return skewed ? 2 * std::uint64_t{image.high_skew - image.low_skew} + std::min<std::uint64_t>(depth, 1u << 16) + 2
                 : 0;
 }
