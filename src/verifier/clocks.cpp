@@ -18,7 +18,7 @@ Clocks::Clocks(const Image& image, Learning learning, const Neighbours& neighbou
       blocks_(image.lanes()),
       free_blocks_(dense_ ? 1 : image.lanes()) {
   for (std::uint32_t lane = 0; lane < image.lanes() && !overflowed_; ++lane) blocks_[lane] = new_block(lane);
-  publish_targets();
+  if (learning != Learning::first_hand) publish_targets();
 }
 
 /// Tells each step that somebody waits for, and of how many pieces ago.
@@ -99,7 +99,7 @@ std::size_t Clocks::own_block(std::uint32_t lane) {
 std::uint32_t Clocks::snapshot(std::uint32_t lane, std::uint32_t readers) {
   if (readers == 0) return none;
   const Snapshot made{lane, events_[lane], blocks_[lane], readers};
-  if (learning_ != Learning::first_hand) ++words_[made.block];
+  ++words_[made.block];
   if (free_snapshots_.empty()) {
     snapshots_.push_back(made);
     return static_cast<std::uint32_t>(snapshots_.size() - 1);
@@ -114,22 +114,15 @@ std::uint32_t Clocks::snapshot(std::uint32_t lane, std::uint32_t readers) {
 void Clocks::join(std::uint32_t lane, std::uint32_t number, std::uint32_t shift) {
   if (number == none) return;
   Snapshot& from = snapshots_[number];
-  if (learning_ == Learning::first_hand)
-    join_first_hand(lane, from, shift);
-  else if (dense_)
+  if (dense_)
     join_dense(lane, from, shift);
   else if (shift == 0)
     join_sparse(lane, from);
   else
     join_shifted(lane, from, shift);
   if (--from.readers > 0) return;
-  if (learning_ != Learning::first_hand) release_block(from.lane, from.block);
+  release_block(from.lane, from.block);
   free_snapshots_.push_back(number);
-}
-
-void Clocks::join_first_hand(std::uint32_t lane, const Snapshot& from, std::uint32_t shift) {
-  std::uint32_t& known = words_[blocks_[lane] + 1 + image_.moved_lane(shift, from.lane)];
-  known = std::max(known, from.event);
 }
 
 /// Who knows of a step knows all that its lane knew then.
@@ -188,9 +181,10 @@ void Clocks::join_sparse(std::uint32_t lane, const Snapshot& from) {
 }
 
 void Clocks::enter(std::uint32_t lane, std::uint32_t s, std::uint32_t piece) {
-  ++events_[lane];
-  if (overflowed_) return;
   const FlatStep& step = image_.steps[s];
+  events_[lane] = image_.event(lane, s, step.skew, piece);
+  if (overflowed_) return;
+  if (learning_ == Learning::first_hand) return hear_what_it_waits_for(lane, step, piece);
   for (std::uint32_t a = step.first_after; a < image_.steps[s + 1].first_after; ++a)
     join(lane, published_[std::size_t{target_[image_.afters[a].step]} * pieces_ + piece], 0);
   if (step.kind == StepKind::wait) {
@@ -201,7 +195,7 @@ void Clocks::enter(std::uint32_t lane, std::uint32_t s, std::uint32_t piece) {
 }
 
 void Clocks::leave(std::uint32_t lane, std::uint32_t s, std::uint32_t piece) {
-  if (overflowed_) return;
+  if (overflowed_ || learning_ == Learning::first_hand) return;
   if (const std::uint32_t target = target_[s]; target != none) {
     const auto begin = lags_.begin() + first_lag_[target];
     const auto end = lags_.begin() + first_lag_[target + 1];
@@ -209,6 +203,37 @@ void Clocks::leave(std::uint32_t lane, std::uint32_t s, std::uint32_t piece) {
     published_[std::size_t{target} * pieces_ + piece] = snapshot(lane, readers);
   }
   if (!sent_.empty()) exchange(lane, image_.steps[s], piece, false);
+}
+
+void Clocks::hear(std::uint32_t lane, std::uint32_t of, std::uint32_t event) {
+  std::uint32_t& known = words_[blocks_[lane] + 1 + of];
+  known = std::max(known, event);
+}
+
+/// At first hand nobody has to remember what a lane knew: what a step waits for says how far the other lane is.
+void Clocks::hear_what_it_waits_for(std::uint32_t lane, const FlatStep& step, std::uint32_t piece) {
+  for (std::uint32_t a = step.first_after; a < (&step + 1)->first_after; ++a) {
+    const FlatAfter& after = image_.afters[a];
+    hear(lane, after.lane, image_.event(after.lane, after.step, image_.steps[after.step].skew, piece));
+  }
+  if (step.kind != StepKind::wait) return image_.links.empty() ? void() : hear_from_links(lane, step, piece);
+  if (piece < step.count) return;
+  hear(lane, image_.moved_lane(step.target_shift, step.target_lane), image_.event(step.target_lane, step.first, step.target_skew, piece - step.count));
+}
+
+void Clocks::hear_from_links(std::uint32_t lane, const FlatStep& step, std::uint32_t piece) {
+  for (std::uint32_t k = 0; k < std::uint32_t{step.sources} + step.destinations; ++k) {
+    const FlatOperand& operand = image_.operands[step.first + k];
+    if (operand.buffer != Buffer::link) continue;
+    const Link& link = image_.links[operand.rank];
+    if (k < step.sources) {
+      const LinkMessage& send = image_.sends[link.first_send + operand.index];
+      hear(lane, image_.moved_lane(image_.inverse(link.to), link.sender), image_.event(link.sender, send.step, send.skew, piece));
+    } else if (const auto [message, lag] = tenant(link, operand.index); piece >= lag) {
+      const LinkMessage& receive = image_.receives[link.first_receive + message];
+      hear(lane, image_.moved_lane(image_.shifts ? link.to : 0, link.receiver), image_.event(link.receiver, receive.step, receive.skew, piece - lag));
+    }
+  }
 }
 
 /// A receive learns from its send. A send learns from the receive of its slot's previous tenant, as lowering has it:

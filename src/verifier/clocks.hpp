@@ -31,9 +31,9 @@ class Clocks {
   /// After them: others may learn from it.
   void leave(std::uint32_t lane, std::uint32_t step, std::uint32_t piece);
 
-  /// Steps that the lane has entered.
-  std::uint32_t events(std::uint32_t lane) const { return events_[lane]; }
-  /// Whether `lane` knows that the first `event` steps of the whole lane `other` are done.
+  /// What the lane has entered last (Image::event).
+  std::uint32_t event(std::uint32_t lane) const { return events_[lane]; }
+  /// Whether `lane` knows that the whole lane `other` is done with `event`.
   bool knows(std::uint32_t lane, std::uint32_t other, std::uint32_t event) const {
     return lane == other || known(lane, other) >= event;
   }
@@ -44,7 +44,7 @@ class Clocks {
   struct Snapshot {
     std::uint32_t lane = 0;
     std::uint32_t event = 0;
-    std::size_t block = 0;  ///< held until the last has read it; not looked at where learning is first-hand
+    std::size_t block = 0;
     std::uint32_t readers = 0;
   };
 
@@ -55,7 +55,6 @@ class Clocks {
   std::size_t width(std::uint32_t lane) const { return dense_ ? whole_lanes_ : neighbours_[lane].size(); }
   std::uint32_t snapshot(std::uint32_t lane, std::uint32_t readers);
   void join(std::uint32_t lane, std::uint32_t snapshot, std::uint32_t shift);
-  void join_first_hand(std::uint32_t lane, const Snapshot& from, std::uint32_t shift);
   void join_dense(std::uint32_t lane, const Snapshot& from, std::uint32_t shift);
   void join_sparse(std::uint32_t lane, const Snapshot& from);
   void join_shifted(std::uint32_t lane, const Snapshot& from, std::uint32_t shift);
@@ -63,6 +62,9 @@ class Clocks {
   void release_block(std::uint32_t lane, std::size_t block);
   std::size_t own_block(std::uint32_t lane);
   void exchange(std::uint32_t lane, const FlatStep& step, std::uint32_t piece, bool entering);
+  void hear(std::uint32_t lane, std::uint32_t of, std::uint32_t event);
+  void hear_what_it_waits_for(std::uint32_t lane, const FlatStep& step, std::uint32_t piece);
+  void hear_from_links(std::uint32_t lane, const FlatStep& step, std::uint32_t piece);
   std::uint32_t link_slots(const Link& link) const;
   std::pair<std::uint32_t, std::uint32_t> tenant(const Link& link, std::uint32_t message) const;
   bool next_tenant_exists(const Link& link, std::uint32_t message, std::uint32_t piece) const;

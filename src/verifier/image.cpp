@@ -171,6 +171,7 @@ class ImageMaker {
       flat.target_lane = image_.rank_lanes[image_.shifts ? 0 : wait.rank] + wait.lane;
       flat.target_shift = image_.shifts ? number_of(wait.rank) : 0;
       flat.first = signals[lane_signals[flat.target_lane] + wait.signal];
+      flat.target_skew = image_.steps[flat.first].skew;
       flat.count = wait.lag;
     }
   }

@@ -39,6 +39,7 @@ struct FlatStep {
   std::uint32_t count = 0;        ///< move: chunks; wait: lag
   std::uint32_t target_lane = 0;  ///< wait: the signal's lane
   std::uint32_t target_shift = 0; ///< wait, symmetric: and whose
+  std::uint32_t target_skew = 0;  ///< wait: the signal's skew
   std::uint32_t first_after = 0;  ///< its afters end where those of the step behind it begin
 };
 
@@ -113,6 +114,13 @@ struct Image {
   StepName name(std::uint32_t step) const;
   std::uint64_t turns(std::uint32_t lane, std::uint64_t pieces) const {
     return pieces + lane_high[lane] - lane_low[lane];
+  }
+  /// A number for what a lane does to a piece in a step of this skew: from 1 on, growing as the lane goes on.
+  std::uint32_t event(std::uint32_t lane, std::uint32_t step, std::uint32_t skew, std::uint32_t piece) const {
+    return (piece + skew - lane_low[lane]) * (lane_steps[lane + 1] - lane_steps[lane]) + step - lane_steps[lane] + 1;
+  }
+  std::uint32_t step_of_event(std::uint32_t lane, std::uint32_t event) const {
+    return lane_steps[lane] + (event - 1) % (lane_steps[lane + 1] - lane_steps[lane]);
   }
   /// Steps looked at and chunks touched in a run over so many pieces.
   std::uint64_t work(std::uint64_t pieces) const;

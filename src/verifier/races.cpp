@@ -36,7 +36,7 @@ void Races::read(Cell& cell, const Here& here) {
   if (!ordered(cell.write, here)) report(here, cell.write, false, true);
   reversed_ |= cell.newest_write > here.piece;
   cell.newest_read = std::max(cell.newest_read, here.piece);
-  const Access now{here.to_owner, clocks_.events(here.lane)};
+  const Access now{here.to_owner, clocks_.event(here.lane)};
   if (!ordered(cell.read, here)) {
     std::uint32_t node = static_cast<std::uint32_t>(reads_.size());
     if (free_reads_.empty()) {
@@ -63,7 +63,7 @@ void Races::write(Cell& cell, const Here& here) {
     cell.more = read.next;
   }
   cell.read = {};
-  cell.write = {here.to_owner, clocks_.events(here.lane)};
+  cell.write = {here.to_owner, clocks_.event(here.lane)};
 }
 
 void Races::report(const Here& here, const Access& other, bool writes, bool other_wrote) {
@@ -72,21 +72,10 @@ void Races::report(const Here& here, const Access& other, bool writes, bool othe
   const std::uint32_t reader = image_.lane_rank[here.lane];
   std::string text = std::string(writes ? "writes " : "reads ") +
                      chunk_name(operand.buffer, operand.rank, here.chunk, reader) + ", which " +
-                     where(image_, step_of(other)) + (other_wrote ? " writes" : " reads") +
+                     where(image_, image_.step_of_event(other.lane % image_.lanes(), other.event)) + (other_wrote ? " writes" : " reads") +
                      ", and nothing orders the two";
   if (pieces_ > 1) text += " (at piece " + std::to_string(here.piece) + ")";
   report_.add(Fault::race, here.step, std::move(text));
-}
-
-/// The step that was the lane's `event`-th.
-std::uint32_t Races::step_of(const Access& access) const {
-  std::uint32_t left = access.event;
-  const std::uint32_t lane = access.lane % image_.lanes();
-  for (std::uint32_t turn = image_.lane_low[lane];; ++turn)
-    for (std::uint32_t s = image_.lane_steps[lane]; s < image_.lane_steps[lane + 1]; ++s) {
-      const std::uint32_t skew = image_.steps[s].skew;
-      if (turn >= skew && turn - skew < pieces_ && --left == 0) return s;
-    }
 }
 
 }  // namespace rondo::verifier

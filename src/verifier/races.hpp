@@ -54,7 +54,6 @@ class Races {
     return before.lane == none || clocks_.knows(here.lane, image_.moved_lane(here.operand->rank, before.lane), before.event);
   }
   void report(const Here& here, const Access& other, bool writes, bool other_wrote);
-  std::uint32_t step_of(const Access& access) const;
 
   const Image& image_;
   const Layout& layout_;

@@ -34,7 +34,7 @@ void UserBuffers::step(std::uint32_t lane, std::uint32_t number) {
     const FlatOperand& operand = image_.operands[step.first + k];
     const bool user = operand.buffer == Buffer::input || operand.buffer == Buffer::output;
     if (!user || operand.rank == own) continue;
-    last_[std::uint64_t{lane} << 32 | operand.rank] = {clocks_.events(lane), number};
+    last_[std::uint64_t{lane} << 32 | operand.rank] = {clocks_.event(lane), number};
     if (!knows_begin(image_, clocks_, lane, operand.rank))
       report_.add(Fault::race, number,
                   touched(number, operand.rank) + " before rank " + std::to_string(operand.rank) +

@@ -61,7 +61,7 @@ void Walk::advance(std::uint32_t lane, Observer* observer) {
         asleep_[lane] = true;
         return;
       }
-      pass_messages(step);
+      if (!traffic_.empty()) pass_messages(step);
       if (observer != nullptr) observer->step(lane, at.step, piece);
     }
     ++at.turn;
@@ -70,8 +70,7 @@ void Walk::advance(std::uint32_t lane, Observer* observer) {
   }
 }
 
-bool Walk::passed(std::uint32_t waiter, std::uint32_t lane, std::uint32_t step, std::uint32_t piece) {
-  const std::uint32_t turn = piece + image_.steps[step].skew;
+bool Walk::passed(std::uint32_t waiter, std::uint32_t lane, std::uint32_t step, std::uint32_t turn) {
   const Cursor& at = cursors_[lane];
   if (at.turn > turn || (at.turn == turn && at.step > step)) return true;
   waits_on_[waiter] = lane;
@@ -81,11 +80,13 @@ bool Walk::passed(std::uint32_t waiter, std::uint32_t lane, std::uint32_t step, 
 }
 
 bool Walk::ready(std::uint32_t lane, const FlatStep& step, std::uint32_t piece) {
-  for (std::uint32_t a = step.first_after; a < (&step + 1)->first_after; ++a)
-    if (!passed(lane, image_.afters[a].lane, image_.afters[a].step, piece)) return false;
+  for (std::uint32_t a = step.first_after; a < (&step + 1)->first_after; ++a) {
+    const FlatAfter& after = image_.afters[a];
+    if (!passed(lane, after.lane, after.step, piece + image_.steps[after.step].skew)) return false;
+  }
   if (step.kind == StepKind::wait)
-    return piece < step.count || passed(lane, step.target_lane, step.first, piece - step.count);
-  return step.kind == StepKind::signal || links_ready(lane, step);
+    return piece < step.count || passed(lane, step.target_lane, step.first, piece - step.count + step.target_skew);
+  return step.kind == StepKind::signal || traffic_.empty() || links_ready(lane, step);
 }
 
 bool Walk::links_ready(std::uint32_t lane, const FlatStep& step) {

@@ -58,7 +58,7 @@ class Walk {
   bool ended(std::uint32_t lane) const { return cursors_[lane].turn == ends_[lane]; }
   bool ready(std::uint32_t lane, const FlatStep& step, std::uint32_t piece);
   bool links_ready(std::uint32_t lane, const FlatStep& step);
-  bool passed(std::uint32_t waiter, std::uint32_t lane, std::uint32_t step, std::uint32_t piece);
+  bool passed(std::uint32_t waiter, std::uint32_t lane, std::uint32_t step, std::uint32_t turn);
   void pass_messages(const FlatStep& step);
   void wake(std::uint32_t lane);
 
