@@ -15,8 +15,7 @@ namespace rondo {
 Result<Plan> import_msccl_xml(std::string_view text);
 
 /// Writes a plan as MSCCL XML. What one step of a plan does may take several of MSCCL's, and a lane several thread blocks; import reads back what does
-/// the same, and of a plan that was imported that very plan. Skew is left out: MSCCL does one piece after the other. RCCL takes at most 64 blocks a GPU,
-/// 64 steps a block and steps of fewer than 72 chunks; that isn't looked at.
+/// the same, and of a plan that was imported that very plan. Skew is left out: MSCCL does one piece after the other.
 /// Errors: invalid_plan (its form), unsupported, with what can't be said: waits for signals, peers' buffers, a wire type, or the collective.
 Result<std::string> export_msccl_xml(const Plan& plan);
 
@@ -27,9 +26,12 @@ Result<Plan> import_mscclpp_json(std::string_view text);
 /// and a rank that writes scratch ends when those that touch it have done with it, since calls share it. Skew is left out: what is written does one piece.
 /// Import reads back what does the same; of a plan that was imported that very plan, but where steps have several destinations of different kinds (as packets'
 /// have), which become several steps. A file has one way of lying in memory: separate buffers, unless the plan is for overlapping ones alone.
-/// MSCCL++ takes at most 64 operations a thread block and 16 channels a gpu; that isn't looked at.
 /// Errors: invalid_plan (its form), unsupported: a wire type, or a collective that has no name there.
 Result<std::string> export_mscclpp_json(const Plan& plan);
+
+/// What of an exported text is more than MSCCL or MSCCL++ can run, such as "MSCCL++ takes at most 64 operations a thread block, and this has up to 99". Empty:
+/// nothing, or no such text. They may not look, and go wrong.
+std::string exceeded_limits(std::string_view exported);
 
 /// Reads a plan in any known form (Rondo JSON, MSCCL XML, MSCCL++ JSON), told by its content. Error: invalid_plan.
 Result<Plan> import_plan(std::string_view text);

@@ -260,6 +260,13 @@ TEST_CASE("the JSON that rondo topo writes is read again as the same machine") {
   CHECK(again.out == first);
 }
 
+TEST_CASE("a plan that MSCCL can't run is written all the same, with a warning") {
+  const Finished finished = run({rondo_program(), "plan", "all_reduce", "-n", "40", "--algorithm", "ring", "--format", "msccl"});
+  CHECK(finished.code == 0);
+  CHECK(finished.out.starts_with("<algo name=\"ring\""));
+  CHECK(finished.err == "rondo plan: warning: MSCCL takes at most 64 steps a thread block, and this has up to 79\n");
+}
+
 TEST_CASE("rondo plan explains which ways between GPUs a plan takes") {
   const Finished finished = run({rondo_program(), "plan", "all_reduce", "-n", "8", "--topology", "ndv2", "--algorithm", "ring", "--explain"});
   CHECK(finished.code == 0);

@@ -33,6 +33,7 @@ int run(const Options& options) {
     if (!plan) return plan.error();
     const auto text = plan_text(*plan, options.format);
     if (!text) return rondo::Error{text.error().code, options.file + ": " + text.error().detail, 0, text.error().where};
+    warn_of_limits("rondo convert", *text, options.format);
     return write(*text, options.out);
   }();
   if (done) return 0;

@@ -157,6 +157,7 @@ Result<void> run(const Options& options) {
   if (options.format != "text") {
     const auto text = plan_text(*plan, options.format);
     if (!text) return text.error();
+    warn_of_limits("rondo plan", *text, options.format);
     std::printf("%s", text->c_str());
     return {};
   }
