@@ -1,5 +1,6 @@
 #include "verifier/examine.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -13,7 +14,8 @@
 namespace rondo::verifier {
 namespace {
 
-constexpr std::uint64_t first_hand_words = 8;  ///< a step: with more, lists of neighbours are smaller
+/// Of first-hand clocks: with more, lists of neighbours are smaller.
+std::uint64_t most_first_hand_words(const Image& image) { return std::min<std::uint64_t>(8 * std::uint64_t{image.step_count()}, max_clock_words / 4); }
 
 /// The orders of a run: clocks, races, the rule of calls.
 class Orders final : public Observer {
@@ -81,7 +83,7 @@ struct Examination::Parts final : Observer {
   Report& report;
   const Layout layout;         // of what is followed for orders
   Report suspicions;           // what these clocks can't exclude
-  Learning learning = Learning::first_hand;  // at first
+  Learning learning = Learning::first_hand;  // of the first walk
   Neighbours neighbours;
   bool asks_orders = false;    // somebody can meet somewhere
   bool too_large = false;
@@ -95,7 +97,7 @@ void Examination::Parts::prepare_orders() {
   too_large |= layout.cells() > max_cells;
   asks_orders = !too_large && (layout.cells() > 0 || question.users || is_barrier);
   if (!asks_orders || is_barrier) return;
-  learning = words() <= first_hand_words * image.step_count() ? Learning::first_hand : Learning::neighbours;
+  learning = words() <= most_first_hand_words(image) ? Learning::first_hand : Learning::neighbours;
   if (learning == Learning::neighbours) neighbours = meetings();
   if (learning == Learning::first_hand || !neighbours.empty()) orders.emplace(image, question, layout, learning, neighbours, suspicions);
 }
