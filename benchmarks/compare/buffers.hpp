@@ -108,10 +108,13 @@ inline float expected(const Case& what, std::size_t i, std::uint32_t rank, std::
       return contribution(what.type, sender(), rank * block + i % block);
     case Operation::scatter:
       return contribution(what.type, 0, rank * block + i);
+    case Operation::send_recv:
+      return contribution(what.type, (rank + ranks - 1) % ranks, i);
     default: {
       const std::size_t at = what.operation == Operation::reduce_scatter ? rank * block + i : i;
+      const std::uint32_t last = what.operation == Operation::scan ? rank : ranks - 1;
       float sum = 0;
-      for (std::uint32_t r = 0; r < ranks; ++r) sum += contribution(what.type, r, at);
+      for (std::uint32_t r = 0; r <= last; ++r) sum += contribution(what.type, r, at);
       return sum;
     }
   }

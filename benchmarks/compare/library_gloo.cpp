@@ -38,12 +38,12 @@ class Gloo {
 
   std::uint32_t rank() const { return static_cast<std::uint32_t>(context_->rank); }
   std::uint32_t ranks() const { return static_cast<std::uint32_t>(context_->size); }
-  // reduce_scatter is not among its current collectives, it sums no bf16, and all_to_all takes two buffers.
+  // reduce_scatter and scan are not among its current collectives, it sums no bf16, and all_to_all takes two buffers.
   bool supports(const compare::Case& what) const {
     using compare::Operation;
     const bool adds = what.type == compare::Type::f32 || !compare::is_reduction(what.operation);
-    const bool placed = what.in_place == 0 || what.operation != Operation::all_to_all;
-    return what.operation != Operation::reduce_scatter && adds && placed;
+    const bool placed = what.in_place == 0 || (what.operation != Operation::all_to_all && what.operation != Operation::send_recv);
+    return what.operation != Operation::reduce_scatter && what.operation != Operation::scan && adds && placed;
   }
 
   void barrier() {
@@ -85,7 +85,10 @@ class Gloo {
         return gather<T>(call);
       case compare::Operation::scatter:
         return scatter<T>(call);
+      case compare::Operation::send_recv:
+        return exchange<T>(call);
       case compare::Operation::reduce_scatter:
+      case compare::Operation::scan:
         break;  // see supports()
     }
   }
@@ -127,6 +130,18 @@ class Gloo {
     }
     options.setOutput(static_cast<T*>(call.output), call.count);
     gloo::scatter(options);
+  }
+
+  // Buffers are registered for each call, as a program does that is handed them.
+  template <class T>
+  void exchange(const compare::Call& call) {
+    const std::size_t bytes = call.count * sizeof(T);
+    auto out = context_->createUnboundBuffer(call.input, bytes);
+    auto in = context_->createUnboundBuffer(call.output, bytes);
+    in->recv(static_cast<int>((rank() + ranks() - 1) % ranks()), 1);
+    out->send(static_cast<int>((rank() + 1) % ranks()), 1);
+    out->waitSend();
+    in->waitRecv();
   }
 
   std::shared_ptr<gloo::rendezvous::Context> context_;

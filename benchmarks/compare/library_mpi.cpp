@@ -30,7 +30,8 @@ class Mpi {
   std::uint32_t rank() const { return rank_; }
   std::uint32_t ranks() const { return ranks_; }
   bool supports(const compare::Case& what) const {
-    return what.type == compare::Type::f32 || adds_bf16 || !compare::is_reduction(what.operation);
+    const bool placed = what.in_place == 0 || what.operation != compare::Operation::send_recv;
+    return placed && (what.type == compare::Type::f32 || adds_bf16 || !compare::is_reduction(what.operation));
   }
   void barrier() { MPI_Barrier(MPI_COMM_WORLD); }
 
@@ -69,6 +70,13 @@ class Mpi {
         break;
       case compare::Operation::scatter:
         MPI_Scatter(call.input, count, type, at_root && call.in_place ? MPI_IN_PLACE : call.output, count, type, root, MPI_COMM_WORLD);
+        break;
+      case compare::Operation::scan:
+        MPI_Scan(send, call.output, count, type, MPI_SUM, MPI_COMM_WORLD);
+        break;
+      case compare::Operation::send_recv:
+        MPI_Sendrecv(call.input, count, type, static_cast<int>((rank_ + 1) % ranks_), 0, call.output, count, type,
+                     static_cast<int>((rank_ + ranks_ - 1) % ranks_), 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         break;
     }
   }

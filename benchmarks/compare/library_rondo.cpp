@@ -25,11 +25,15 @@ class Rondo {
 
   std::uint32_t rank() const { return communicator_.rank(); }
   std::uint32_t ranks() const { return communicator_.size(); }
-  bool supports(const compare::Case& what) const { return !only_ || collective_of(what.operation) == *only_; }
+  bool supports(const compare::Case& what) const {
+    if (what.operation == compare::Operation::send_recv) return !only_ && what.in_place == 0;
+    return !only_ || collective_of(what.operation) == *only_;
+  }
   void barrier() { require(communicator_.barrier()); }
 
   void run(const compare::Call& call) {
     const rondo::DataType type = call.type == compare::Type::f32 ? rondo::DataType::f32 : rondo::DataType::bf16;
+    if (call.operation == compare::Operation::send_recv) return exchange(call, type);
     require(communicator_.run({.collective = collective_of(call.operation),
                                .input = call.input,
                                .output = call.output,
@@ -45,9 +49,15 @@ class Rondo {
   }
 
  private:
+  void exchange(const compare::Call& call, rondo::DataType type) {
+    rondo::Work coming = communicator_.start_recv(call.output, call.count, type, (rank() + ranks() - 1) % ranks());
+    require(communicator_.send(call.input, call.count, type, (rank() + 1) % ranks()));
+    require(coming.wait());
+  }
+
   static constexpr rondo::Collective collective_of(compare::Operation operation) {
     using enum rondo::Collective;
-    constexpr std::array order{all_reduce, broadcast, reduce, reduce_scatter, all_gather, all_to_all, gather, scatter};
+    constexpr std::array order{all_reduce, broadcast, reduce, reduce_scatter, all_gather, all_to_all, gather, scatter, scan, send_recv};
     static_assert(order.size() == compare::operation_names.size());
     return order[static_cast<std::size_t>(operation)];
   }

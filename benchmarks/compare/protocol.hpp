@@ -9,9 +9,10 @@
 
 namespace compare {
 
-enum class Operation : std::uint32_t { all_reduce, broadcast, reduce, reduce_scatter, all_gather, all_to_all, gather, scatter };
-inline constexpr std::array<std::string_view, 8> operation_names{"all_reduce", "broadcast",  "reduce", "reduce_scatter",
-                                                                 "all_gather", "all_to_all", "gather", "scatter"};
+/// send_recv: every rank sends its input to the next rank, and its output is the input of the one before it.
+enum class Operation : std::uint32_t { all_reduce, broadcast, reduce, reduce_scatter, all_gather, all_to_all, gather, scatter, scan, send_recv };
+inline constexpr std::array<std::string_view, 10> operation_names{"all_reduce", "broadcast",  "reduce", "reduce_scatter", "all_gather",
+                                                                  "all_to_all", "gather",     "scatter", "scan",          "send_recv"};
 constexpr std::string_view name_of(Operation operation) { return operation_names[static_cast<std::size_t>(operation)]; }
 
 /// One rank has what the others lack, or gets it.
@@ -21,7 +22,7 @@ constexpr bool is_rooted(Operation operation) {
 
 /// The others move values and never look at them.
 constexpr bool is_reduction(Operation operation) {
-  return operation == Operation::all_reduce || operation == Operation::reduce || operation == Operation::reduce_scatter;
+  return operation == Operation::all_reduce || operation == Operation::reduce || operation == Operation::reduce_scatter || operation == Operation::scan;
 }
 
 enum class Type : std::uint32_t { f32, bf16 };

@@ -6,7 +6,7 @@ import random
 import statistics
 
 PEERS = ("openmpi", "mpich", "intelmpi", "oneccl", "gloo")  # the headline is held against the best of these that took part
-REDUCTIONS = ("all_reduce", "reduce", "reduce_scatter")
+REDUCTIONS = ("all_reduce", "reduce", "reduce_scatter", "scan")
 NEAR_BELOW_NS = 130  # names the state where only one is seen: 8 bytes take 50 to 60 ns near, 250 to 280 ns far
 DISTURBED = 1.7  # a floor so far from its state's centre was not measured undisturbed
 MODES = ((False, False), (False, True), (True, False), (True, True))  # (in place, touch)
@@ -54,7 +54,7 @@ def state_of(block, states):
 def bus_bandwidth_gbps(collective, ranks, size, time_us):
     """nccl-tests' formula, GB/s."""
     apart = (ranks - 1) / ranks  # what of the larger buffer other ranks have or want
-    factor = {"all_reduce": 2 * apart, "broadcast": 1, "reduce": 1}.get(collective, apart)
+    factor = {"all_reduce": 2 * apart, "broadcast": 1, "reduce": 1, "scan": 1, "send_recv": 1}.get(collective, apart)
     return size * factor / time_us / 1e3
 
 

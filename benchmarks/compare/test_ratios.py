@@ -118,6 +118,8 @@ class Ratios(unittest.TestCase):
         self.assertAlmostEqual(ratios.bus_bandwidth_gbps("broadcast", 4, 1e9, 1e6), 1.0)
         for collective in ("reduce_scatter", "all_to_all", "gather", "scatter"):
             self.assertAlmostEqual(ratios.bus_bandwidth_gbps(collective, 4, 1e9, 1e6), 0.75)
+        for collective in ("scan", "send_recv"):
+            self.assertAlmostEqual(ratios.bus_bandwidth_gbps(collective, 4, 1e9, 1e6), 1)
 
 
 if __name__ == "__main__":
