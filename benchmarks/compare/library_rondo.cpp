@@ -50,9 +50,10 @@ class Rondo {
 
  private:
   void exchange(const compare::Call& call, rondo::DataType type) {
-    rondo::Work coming = communicator_.start_recv(call.output, call.count, type, (rank() + ranks() - 1) % ranks());
+    communicator_.group_begin();
+    require(communicator_.recv(call.output, call.count, type, (rank() + ranks() - 1) % ranks()));
     require(communicator_.send(call.input, call.count, type, (rank() + 1) % ranks()));
-    require(coming.wait());
+    require(communicator_.group_end());
   }
 
   static constexpr rondo::Collective collective_of(compare::Operation operation) {
