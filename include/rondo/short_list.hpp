@@ -138,7 +138,14 @@ class ShortList {
 
   /// What the other had, which is empty then. This list holds no memory.
   void take(ShortList& other) {
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // all of the place is copied, whatever of it is in use
+#endif
     std::memcpy(static_cast<void*>(&place_), &other.place_, sizeof place_);
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
     size_ = std::exchange(other.size_, 0);
     capacity_ = std::exchange(other.capacity_, Inside);
   }
