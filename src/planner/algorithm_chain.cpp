@@ -12,9 +12,8 @@ constexpr std::uint32_t largest_piece = 64u << 10;
 
 /// There and back are lanes of their own: a piece goes on there while an earlier one comes back.
 Program program(const PlanHeader& header, std::uint32_t rank) {
-  const auto at = [&](std::uint32_t position) { return header.order.empty() ? position : header.order[position]; };
-  std::uint32_t position = 0;
-  while (at(position) != rank) ++position;
+  const auto at = [&](std::uint32_t position) { return rank_at(header, position); };
+  const std::uint32_t position = position_of(header, rank);
   const bool first = position == 0, last = position + 1 == header.ranks;
   LaneBuilder there, back;
   if (first)

@@ -16,10 +16,10 @@ constexpr std::uint32_t most_scaled = 64;  ///< of a reduction's sources, one of
 /// One rank among the groups; level 0 is that inside the smallest ones. Positions are places along header.order.
 class Place {
  public:
-  Place(const PlanHeader& header, std::uint32_t rank) : header_(header), position_(position_of(rank)) {}
+  Place(const PlanHeader& header, std::uint32_t rank) : header_(header), position_(position_of(header, rank)) {}
 
   std::uint32_t levels() const { return static_cast<std::uint32_t>(header_.groups.size()) + 1; }
-  std::uint32_t at(std::uint32_t position) const { return header_.order.empty() ? position : header_.order[position]; }
+  std::uint32_t at(std::uint32_t position) const { return rank_at(header_, position); }
   /// Ranks of a group of level `level`'s members: 1, then header.groups, and all ranks for one level more than there are.
   std::uint32_t unit(std::uint32_t level) const { return level == 0 ? 1 : level == levels() ? header_.ranks : header_.groups[level - 1]; }
   std::uint32_t fellows(std::uint32_t level) const { return unit(level + 1) / unit(level); }  ///< of a level, the rank itself included
@@ -38,11 +38,6 @@ class Place {
   bool shares_group(std::uint32_t level, const Place& other) const { return position_ / unit(level) == other.position_ / unit(level); }
 
  private:
-  std::uint32_t position_of(std::uint32_t rank) const {
-    if (header_.order.empty()) return rank;
-    return static_cast<std::uint32_t>(std::find(header_.order.begin(), header_.order.end(), rank) - header_.order.begin());
-  }
-
   const PlanHeader& header_;
   std::uint32_t position_;
 };

@@ -22,8 +22,7 @@ constexpr std::uint32_t largest_group = 64;
 class Place {
  public:
   Place(const PlanHeader& header, std::uint32_t rank) : header_(header), group_(header.groups.front()), groups_(header.ranks / group_) {
-    const auto& order = header.order;
-    const auto position = order.empty() ? rank : static_cast<std::uint32_t>(std::find(order.begin(), order.end(), rank) - order.begin());
+    const std::uint32_t position = position_of(header, rank);
     number_ = position / group_;
     seat_ = position % group_;
   }
@@ -35,8 +34,7 @@ class Place {
   std::uint32_t at(std::int64_t steps, std::uint32_t seats = 0) const {
     const auto groups = static_cast<std::int64_t>(groups_);
     const auto number = static_cast<std::uint32_t>((number_ + steps + 2 * groups) % groups);
-    const std::uint32_t position = number * group_ + (seat_ + seats) % group_;
-    return header_.order.empty() ? position : header_.order[position];
+    return rank_at(header_, number * group_ + (seat_ + seats) % group_);
   }
   Operand next() const { return link(at(1), to_combine); }
   Operand previous() const { return link(at(-1), to_combine); }

@@ -1,7 +1,5 @@
 // Double binary tree: each half of the message goes up and down a tree of its own. Each direction of each tree is a
 // lane, so that pieces on their way down don't hold up those on their way up.
-#include <algorithm>
-
 #include "planner/double_tree.hpp"
 #include "planner/steps.hpp"
 #include "planner/terms.hpp"
@@ -48,16 +46,11 @@ void descend(const Half& half, LaneBuilder& lane) {
 
 /// A rank's place in a tree, along the header's order.
 TreePlace place_of(const PlanHeader& header, std::uint32_t tree, std::uint32_t rank) {
-  const std::vector<std::uint32_t>& order = header.order;
-  const auto position = [&](std::uint32_t of) {
-    return order.empty() ? of : static_cast<std::uint32_t>(std::find(order.begin(), order.end(), of) - order.begin());
-  };
-  const bool all = header.collective == Collective::all_reduce;
-  TreePlace place =
-      all ? tree_place(header.ranks, tree, position(rank)) : rooted_tree_place(header.ranks, tree, position(header.root), position(rank));
-  if (order.empty()) return place;
-  if (place.has_parent) place.parent = order[place.parent];
-  for (std::uint32_t k = 0; k < place.child_count; ++k) place.children[k] = order[place.children[k]];
+  const std::uint32_t position = position_of(header, rank);
+  TreePlace place = header.collective == Collective::all_reduce ? tree_place(header.ranks, tree, position)
+                                                                : rooted_tree_place(header.ranks, tree, position_of(header, header.root), position);
+  if (place.has_parent) place.parent = rank_at(header, place.parent);
+  for (std::uint32_t k = 0; k < place.child_count; ++k) place.children[k] = rank_at(header, place.children[k]);
   return place;
 }
 

@@ -35,6 +35,13 @@ inline Operand link(std::uint32_t peer, std::uint32_t channel = 0, std::uint32_t
 /// The other ranks, 1 ≤ k < ranks, in an order that starts behind the rank itself, so that not everybody reads from the same one at the same time.
 inline std::uint32_t peer(const PlanHeader& header, std::uint32_t rank, std::uint32_t k) { return (rank + k) % header.ranks; }
 
+/// Where a rank stands along header.order (of several the first), and who stands at a place; without an order ranks stand by their numbers.
+inline std::uint32_t position_of(const PlanHeader& header, std::uint32_t rank) {
+  if (header.order.empty()) return rank;
+  return static_cast<std::uint32_t>(std::find(header.order.begin(), header.order.end(), rank) - header.order.begin());
+}
+inline std::uint32_t rank_at(const PlanHeader& header, std::uint32_t position) { return header.order.empty() ? position : header.order[position]; }
+
 /// Whether a rank has another block for each rank, and not one for all.
 inline bool per_peer(Collective collective) {
   return collective == Collective::reduce_scatter || collective == Collective::all_to_all || collective == Collective::scatter;
