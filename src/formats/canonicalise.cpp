@@ -174,11 +174,11 @@ class Rewriter {
 };
 
 /// Broadcast: the one rank whose own data is read. Reduce: the rank that ends with every contribution. Else 0.
-std::uint32_t find_root(const PlanHeader& header, const std::vector<Program>& programs) {
+std::uint32_t find_root(const PlanHeader& header, const std::vector<Program>& programs, const Schedule& schedule) {
   Cells cells(header, header.in_place && !header.out_of_place);
   Dataflow dataflow(cells);
   std::set<std::uint32_t> givers;
-  for (const StepRef& at : schedule(programs, unbounded).order) {
+  for (const StepRef& at : schedule.order) {
     const Step& step = programs[at.rank].lanes[at.lane].steps[at.step];
     if (!moves_data(step)) continue;
     for (const std::vector<Value>& values : dataflow.apply(at.rank, step).sources) {
@@ -227,12 +227,12 @@ Plan canonicalise(PlanHeader header, std::vector<Program> programs, bool root_kn
                    std::to_string(max_chunk_accesses) + " are accepted");
     return {};
   }
-  const bool rooted = header.collective == Collective::broadcast || header.collective == Collective::reduce;
-  if (rooted && !root_known) header.root = find_root(header, programs);
   // MSCCL's connections have several slots, so a plan may lean on more than the default two.
   Schedule order = schedule(programs, header.depth);
   const bool safe = order.complete;
   if (!safe) order = schedule(programs, unbounded);
+  const bool rooted = header.collective == Collective::broadcast || header.collective == Collective::reduce;
+  if (rooted && !root_known) header.root = find_root(header, programs, order);
   std::vector<Program> parted = single_chunks(programs) ? std::vector<Program>() : programs;  // in case they have to be
   Rewriter whole(header, std::move(programs), order);
   if (whole.uniform()) {

@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// Collects "up to N of WHAT (limit M)".
+/// Collects what is more than somebody takes.
 class Excess {
  public:
   explicit Excess(std::string who) : who_(std::move(who)) {}

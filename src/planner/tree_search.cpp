@@ -14,7 +14,7 @@ namespace rondo::planner {
 namespace {
 
 constexpr std::uint32_t most_tried = 8;  ///< GPUs of one host of which all orders are tried: 40,320
-constexpr std::uint32_t starts = 64;               ///< else: beginnings, from which pairs of a host are swapped as long as that is better
+constexpr std::uint32_t starts = 64;     ///< else: beginnings, from which pairs of a host are swapped as long as that is better
 
 using Edge = std::pair<std::uint32_t, std::uint32_t>;
 

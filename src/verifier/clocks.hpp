@@ -10,7 +10,7 @@
 
 namespace rondo::verifier {
 
-/// For each lane, the whole lanes that it may be asked about (ascending, without itself). Empty at the top: all about all.
+/// For each lane, the whole lanes that it may be asked about (ascending, without itself). Empty at the top: so many meet that lists would save nothing.
 using Neighbours = std::vector<std::vector<std::uint32_t>>;
 
 /// What a lane learns when it waits for a step of another one. "Known" is always right; "not known" is, for sure, with `all` alone.

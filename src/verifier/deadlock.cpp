@@ -77,7 +77,6 @@ std::uint64_t check_deadlock(const Image& image, Report& report, Observer* one_p
 }
 
 std::uint32_t least_safe_depth(const Image& image) {
-  if (image.links.empty()) return flows(image, image.header.depth) ? 1 : 0;
   if (flows(image, 1)) return 1;
   const auto spread = piece_spread(image, never_full);
   if (!spread) return 0;

@@ -13,7 +13,7 @@ namespace rondo::verifier {
 /// told of a walk over one piece, which is often the walk that decides, so it must never have enough; that walk got stuck where a circle is reported.
 std::uint64_t check_deadlock(const Image& image, Report& report, Observer* one_piece);
 
-/// The smallest number of messages that links have to hold; 0 when no number helps.
+/// Of an image with links: the smallest number of messages that they have to hold; 0 when no number helps.
 std::uint32_t least_safe_depth(const Image& image);
 
 }  // namespace rondo::verifier
