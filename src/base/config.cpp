@@ -30,6 +30,9 @@ const std::vector<Variable>& known_variables() {
       {"RONDO_STAGING_BYTES", "shared memory that a process may use for staging and control",
        "a size from 64K to 64G, suffixes K, M and G", "8M"},
       {"RONDO_KERNEL_COPIES", "the kernel may copy from one process's memory to another's (process_vm_readv); 0 on any rank: it does on none", "0, 1", "1"},
+      {"RONDO_JOB_KEY_FILE", "the secret by which ranks on several machines know one another, equal on all of them",
+       "a file of mode 0600 with 64 hexadecimal digits", "none: whoever reaches rank 0's port can join"},
+      {"RONDO_REQUIRE_JOB_KEY", "ranks on several machines that have no key are an error", "0, 1", "0"},
       {"RONDO_TAKEOVER", "of PyTorch: process groups that ask for this backend run on Rondo (read by the Python package)", "gloo", "none"},
       {"RONDO_CACHE", "folder for what 'rondo calibrate' has measured", "a folder's absolute path", "rondo in XDG_CACHE_HOME, else .cache/rondo in HOME"},
       {"XDG_CACHE_HOME", "folder of the user's caches, where RONDO_CACHE isn't set", "a folder's absolute path; others are ignored", ".cache in HOME"},
@@ -37,9 +40,10 @@ const std::vector<Variable>& known_variables() {
       {"RANK", "this process's rank in its job", "a whole number below WORLD_SIZE", "none; needed to join a job"},
       {"WORLD_SIZE", "ranks in the job", "a whole number from 1 to 4294967295", "none; needed to join a job"},
       {"LOCAL_RANK", "this process's rank on its machine", "a whole number below LOCAL_WORLD_SIZE", "RANK"},
-      {"LOCAL_WORLD_SIZE", "ranks on this machine", "a whole number from 1 to WORLD_SIZE", "WORLD_SIZE"},
-      {"MASTER_ADDR", "where rank 0 runs", "a host name or an address", "127.0.0.1"},
-      {"MASTER_PORT", "a port that names the job on its machine", "a whole number from 1 to 65535",
+      {"LOCAL_WORLD_SIZE", "ranks on this machine", "a whole number from 1 to WORLD_SIZE",
+       "WORLD_SIZE where MASTER_ADDR is a loopback address, else unknown"},
+      {"MASTER_ADDR", "where rank 0 runs, the same on all ranks", "a host name or an address", "127.0.0.1"},
+      {"MASTER_PORT", "a port that names the job on its machine, and where rank 0 listens where there are several machines", "a whole number from 1 to 65535",
        "none; needed to join a job"},
       {"TORCHELASTIC_RUN_ID", "name of the run, which keeps two jobs apart", "any text", "empty"},
       {"TORCHELASTIC_RESTART_COUNT", "how often the job was restarted", "a whole number", "0"},
@@ -147,6 +151,8 @@ Result<Config> parse_config(const Environment& environment) {
     result.staging_bytes = *bytes;
   }
   if (auto read = read_switch(environment, "RONDO_KERNEL_COPIES", result.kernel_copies); !read) return read.error();
+  result.job_key_file = lookup(environment, "RONDO_JOB_KEY_FILE").value_or("");
+  if (auto read = read_switch(environment, "RONDO_REQUIRE_JOB_KEY", result.require_job_key); !read) return read.error();
   result.cache_folder = user_cache_folder(environment);
   if (const auto text = lookup(environment, "RONDO_TAKEOVER"); text && *text != "gloo") return bad_value("RONDO_TAKEOVER", *text);
   if (const auto text = lookup(environment, "RONDO_CACHE")) {
@@ -174,6 +180,8 @@ Result<JobEnvironment> job_environment() {
 }
 
 namespace {
+
+bool is_loopback(std::string_view host) { return host == "localhost" || host == "::1" || host.starts_with("127."); }
 
 // Reads a whole number in [least, most]; leaves `target` alone when the variable isn't set.
 template <class T>
@@ -209,6 +217,7 @@ Result<JobEnvironment> parse_job_environment(const Environment& environment) {
   if (auto read = read_number(environment, "TORCHELASTIC_RESTART_COUNT", job.restart_count, 0, UINT32_MAX); !read)
     return read.error();
   job.master_address = lookup(environment, "MASTER_ADDR").value_or("127.0.0.1");
+  job.several_machines = lookup(environment, "LOCAL_WORLD_SIZE") ? job.local_size != job.size : !is_loopback(job.master_address);
   job.run_id = lookup(environment, "TORCHELASTIC_RUN_ID").value_or("");
   return job;
 }

@@ -27,6 +27,8 @@ struct Config {
   std::chrono::nanoseconds coalesce_time{0};  ///< likewise
   std::uint64_t staging_bytes = 8u << 20;  ///< all shared memory of this process, control words included
   bool kernel_copies = true;               ///< between the memory of processes, where the kernel lets them
+  std::string job_key_file;                ///< of jobs on several machines; empty: none
+  bool require_job_key = false;            ///< such jobs without one are an error
   std::string cache_folder;                ///< where this user's measurements are kept; empty: nowhere
   std::vector<std::string> warnings;       ///< variables that nobody reads, and what may have been meant
 };
@@ -36,7 +38,8 @@ struct JobEnvironment {
   std::uint32_t rank = 0;
   std::uint32_t size = 1;
   std::uint32_t local_rank = 0;
-  std::uint32_t local_size = 1;  ///< ranks on this machine
+  std::uint32_t local_size = 1;   ///< ranks on this machine; all of them where nothing says it
+  bool several_machines = false;  ///< or perhaps so: where nothing says how many ranks are on this one, and rank 0's address isn't a loopback one
   std::string master_address;
   std::uint16_t master_port = 0;
   std::string run_id;  ///< "" when the launcher sets none

@@ -42,6 +42,8 @@ class Gathered {
 /// A copy with descriptors of its own. Errors: out_of_resources, nothing left open.
 Result<Address> duplicate(const Address& from);
 
+class Lifelines;
+
 class Bootstrap {
  public:
   virtual ~Bootstrap() = default;
@@ -50,6 +52,10 @@ class Bootstrap {
   /// Errors, on every rank: deadline_exceeded (names the ranks that are missing), peer_failed (names the rank, as soon as it has gone),
   /// invalid_argument.
   virtual Result<Gathered> all_gather(const Address& own, std::int64_t deadline_ns) = 0;
+  /// Whether descriptors may be in what is given. Over a network none may.
+  virtual bool passes_descriptors() const { return true; }
+  /// The connections of a network's bootstrap, to go on as lifelines when its last round is over; null: there are none.
+  virtual std::shared_ptr<Lifelines> into_lifelines() { return nullptr; }
 };
 
 /// `n` ends of one in-process bootstrap, for n threads.

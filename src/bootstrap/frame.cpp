@@ -57,12 +57,24 @@ Result<void> send_all(int socket, const std::byte* data, std::uint64_t bytes, st
   return {};
 }
 
-Result<void> receive_bytes(int socket, std::byte* data, std::uint64_t bytes, std::int64_t deadline_ns) {
+union ControlBuffer {
+  cmsghdr align;
+  char bytes[CMSG_SPACE(sizeof(int) * most_descriptors)];
+};
+
+}  // namespace
+
+Result<void> send_bytes(int socket, const void* data, std::size_t bytes, std::int64_t deadline_ns) {
+  return send_all(socket, static_cast<const std::byte*>(data), bytes, deadline_ns);
+}
+
+Result<void> receive_bytes(int socket, void* into, std::size_t bytes, std::int64_t deadline_ns) {
+  auto* data = static_cast<std::byte*>(into);
   while (bytes != 0) {
     const ssize_t got = recv(socket, data, bytes, MSG_DONTWAIT);
     if (got > 0) {
       data += got;
-      bytes -= static_cast<std::uint64_t>(got);
+      bytes -= static_cast<std::size_t>(got);
     } else if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
       if (auto ready = await(socket, POLLIN, deadline_ns); !ready) return ready;
     } else {
@@ -72,16 +84,6 @@ Result<void> receive_bytes(int socket, std::byte* data, std::uint64_t bytes, std
   return {};
 }
 
-union ControlBuffer {
-  cmsghdr align;
-  char bytes[CMSG_SPACE(sizeof(int) * most_descriptors)];
-};
-
-}  // namespace
-
-Result<void> send_bytes(int socket, const std::vector<std::byte>& bytes, std::int64_t deadline_ns) {
-  return send_all(socket, bytes.data(), bytes.size(), deadline_ns);
-}
 
 Result<void> send_frame(int socket, const Address& content, std::int64_t deadline_ns) {
   FrameHead head{};
@@ -105,8 +107,11 @@ Result<void> send_frame(int socket, const Address& content, std::int64_t deadlin
   }
   for (;;) {
     const ssize_t sent = sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (sent == static_cast<ssize_t>(sizeof head)) break;
-    if (sent >= 0) return Error{Errc::io, "a frame's head was cut", 0, "bootstrap"};
+    if (sent > 0) {  // the descriptors have gone with the first byte
+      const auto part_sent = static_cast<std::size_t>(sent);
+      if (auto rest = send_all(socket, reinterpret_cast<std::byte*>(&head) + part_sent, sizeof head - part_sent, deadline_ns); !rest) return rest;
+      break;
+    }
     if (errno != EAGAIN && errno != EINTR && errno != ETOOMANYREFS) return gone(errno);
     if (auto ready = errno == ETOOMANYREFS ? await_fewer_under_way(deadline_ns) : await(socket, POLLOUT, deadline_ns); !ready) return ready;
   }

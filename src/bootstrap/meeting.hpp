@@ -1,28 +1,41 @@
-// How the processes of a job come together: rank 0 listens, the others connect and say who they are.
+// How the processes of a job come together: rank 0 holds a meeting, the others come to it and say who they are.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "bootstrap/bootstrap.hpp"
+#include "bootstrap/door.hpp"
 #include "bootstrap/peers.hpp"
 #include "rondo/result.hpp"
 
 namespace rondo {
 
-/// Rank 0: waits for all others. Element r leads to rank r, element 0 to nobody. A rank that goes away or can't take part ends it
+inline constexpr std::size_t most_strangers = 64;  ///< who haven't said yet who they are
+
+/// Rank 0 of two or more: waits for all others. Element r leads to rank r, element 0 to nobody. A rank that goes away or can't take part ends it
 /// for all: those who have come hear it at once, those who come within half a second when they come. Strangers and those who say
 /// nothing are dropped within 2 s and hold nobody up.
 /// `own_trouble`: why rank 0 itself can't take part; then it only tells those who come, for a moment.
-Result<std::vector<PeerSocket>> listen_for_all(std::uint32_t size, const std::string& job, std::int64_t deadline_ns, const Result<void>& own_trouble,
-                                               const StaysAway& stays_away);
+Result<std::vector<PeerSocket>> hold_meeting(Door& door, std::uint32_t size, const std::string& job, std::int64_t deadline_ns,
+                                             const Result<void>& own_trouble, const StaysAway& stays_away);
 
-/// Any other rank: the one element leads to rank 0. With trouble of its own it only says so to rank 0, if that is there.
-Result<std::vector<PeerSocket>> connect_to_first(std::uint32_t rank, std::uint32_t size, const std::string& job, std::int64_t deadline_ns,
-                                                 const Result<void>& own_trouble, const StaysAway& stays_away);
+/// What a rank says of itself, its own trouble too.
+Hello hello_of(std::uint32_t rank, std::uint32_t size, const Result<void>& own_trouble);
 
-/// The process at the other end of a UNIX socket, when it is this user's; -1 when it is somebody else's.
-pid_t process_of_same_user(int socket);
+inline constexpr std::int64_t trouble_ns = 50'000'000;  ///< how long a rank that knows at once that it can't take part tries to say so
+
+/// Rank 0's answer to who has said all that it must, over the socket `first`: success when it takes this rank in.
+Result<void> hear_verdict(const PeerSocket& first, std::int64_t deadline_ns, const Result<void>& own_trouble, const Result<void>& sent);
+
+/// Any other rank of a job on this machine: a socket to rank 0, by which this one is taken in. With trouble of its own it only says so to rank 0, if
+/// that is there.
+Result<PeerSocket> come_to_local(std::uint32_t rank, std::uint32_t size, const std::string& job, std::int64_t deadline_ns, const Result<void>& own_trouble,
+                                 const StaysAway& stays_away);
+
+/// A bootstrap of ranks that have met. `peers`: rank 0's lead to all, by rank, all others' first one to rank 0. `descriptors`: whether they can pass.
+std::unique_ptr<Bootstrap> make_star(std::uint32_t rank, std::uint32_t size, std::vector<PeerSocket> peers, bool descriptors);
 
 }  // namespace rondo

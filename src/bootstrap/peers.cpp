@@ -1,5 +1,7 @@
 #include "bootstrap/peers.hpp"
 
+#include <unistd.h>
+
 #include <cstring>
 
 #include "base/clock.hpp"
@@ -15,15 +17,15 @@ constexpr char first_code = 'a';  // a verdict begins with its code as a letter
 
 Error in_bootstrap(Errc code, const std::string& detail, int number) { return Error{code, detail, number, "bootstrap"}; }
 
-std::string name_of(std::uint32_t rank, pid_t process) {
-  return "rank " + std::to_string(rank) + (process > 0 ? " (process " + std::to_string(process) + ")" : "");
-}
+std::string this_process() { return "process " + std::to_string(getpid()); }
 
-Error lost(std::uint32_t rank, pid_t process, const Error& cause) {
-  if (cause.code == Errc::deadline_exceeded) return in_bootstrap(Errc::deadline_exceeded, name_of(rank, process) + " did not answer in time");
-  if (cause.code == Errc::invalid_argument) return in_bootstrap(cause.code, name_of(rank, process) + " can't be understood: " + cause.detail);
+std::string name_of(std::uint32_t rank, const std::string& whom) { return "rank " + std::to_string(rank) + (whom.empty() ? "" : " (" + whom + ")"); }
+
+Error lost(std::uint32_t rank, const std::string& whom, const Error& cause) {
+  if (cause.code == Errc::deadline_exceeded) return in_bootstrap(Errc::deadline_exceeded, name_of(rank, whom) + " did not answer in time");
+  if (cause.code == Errc::invalid_argument) return in_bootstrap(cause.code, name_of(rank, whom) + " can't be understood: " + cause.detail);
   if (cause.code != Errc::io) return cause;
-  return in_bootstrap(Errc::peer_failed, name_of(rank, process) + " went away during bootstrap", cause.native);
+  return in_bootstrap(Errc::peer_failed, name_of(rank, whom) + " went away during bootstrap", cause.native);
 }
 
 Error has_gone(std::uint32_t rank) { return in_bootstrap(Errc::peer_failed, "rank " + std::to_string(rank) + " has gone"); }

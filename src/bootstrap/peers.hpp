@@ -1,8 +1,6 @@
 // Connected ranks, and how rank 0 tells them that all is well or why nothing comes.
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -15,16 +13,19 @@ namespace rondo {
 
 struct PeerSocket {
   Fd socket;
-  pid_t process = 0;  ///< 0: it is in a PID name space that this process can't see
+  std::string whom;  ///< "process 77" or an address; empty: a process in a PID name space that this one can't see
 };
 
 Error in_bootstrap(Errc code, const std::string& detail, int number = 0);
 
+/// "process 77", of this one.
+std::string this_process();
+
 /// "rank 1 (process 77)"
-std::string name_of(std::uint32_t rank, pid_t process);
+std::string name_of(std::uint32_t rank, const std::string& whom);
 
 /// What it means that talking to a rank ended with `cause`: a rank that dies is found by its socket.
-Error lost(std::uint32_t rank, pid_t process, const Error& cause);
+Error lost(std::uint32_t rank, const std::string& whom, const Error& cause);
 
 /// A rank of which it is known from elsewhere that it won't come.
 Error has_gone(std::uint32_t rank);

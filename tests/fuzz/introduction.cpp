@@ -63,7 +63,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (kind == 'h') {
     Hello hello{};
     std::memcpy(&hello, data, std::min(size, sizeof hello));
-    (void)judge(hello, 4, "job", name_of(hello.rank, 7));
+    (void)judge(hello, 4, "job", name_of(hello.rank, "process 7"));
   }
   return 0;
 }

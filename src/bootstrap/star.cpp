@@ -5,9 +5,9 @@
 
 #include "base/clock.hpp"
 #include "base/crash_point.hpp"
-#include "base/descriptors.hpp"
 #include "bootstrap/bootstrap.hpp"
 #include "bootstrap/frame.hpp"
+#include "bootstrap/lifelines.hpp"
 #include "bootstrap/meeting.hpp"
 
 namespace rondo {
@@ -17,9 +17,18 @@ namespace {
 constexpr std::int64_t verdict_grace_ns = 100'000'000;
 
 /// Rounds through rank 0. Each answer begins with a verdict.
-class LocalBootstrap final : public Bootstrap {
+class Star final : public Bootstrap {
  public:
-  LocalBootstrap(std::uint32_t rank, std::vector<PeerSocket> peers, std::uint32_t size) : rank_(rank), size_(size), peers_(std::move(peers)) {}
+  Star(std::uint32_t rank, std::uint32_t size, std::vector<PeerSocket> peers, bool descriptors)
+      : rank_(rank), size_(size), descriptors_(descriptors), peers_(std::move(peers)) {}
+
+  bool passes_descriptors() const override { return descriptors_; }
+
+  std::shared_ptr<Lifelines> into_lifelines() override {
+    if (descriptors_) return nullptr;
+    peers_.resize(size_);
+    return std::make_shared<Lifelines>(std::move(peers_));
+  }
 
   Result<Gathered> all_gather(const Address& own, std::int64_t deadline_ns) override {
     return rank_ == 0 ? gather_and_spread(own, deadline_ns) : give_and_take(own, deadline_ns);
@@ -32,7 +41,7 @@ class LocalBootstrap final : public Bootstrap {
       auto rank = next_ready(came, deadline_ns);
       if (!rank) return tell_all(peers_, rank.error());
       auto frame = receive_frame(socket_of(*rank), deadline_ns);
-      if (!frame) return tell_all(peers_, lost(*rank, peers_[*rank].process, frame.error()));
+      if (!frame) return tell_all(peers_, lost(*rank, peers_[*rank].whom, frame.error()));
       came[*rank].push_back(std::move(*frame));
     }
     crash_point("bootstrap: a round gathered");
@@ -40,7 +49,7 @@ class LocalBootstrap final : public Bootstrap {
     for (std::uint32_t to = 1; to < size_; ++to) {
       Result<void> sent = send_frame(socket_of(to), Address{}, deadline_ns);
       for (std::uint32_t from = 0; sent && from < size_; ++from) sent = send_frame(socket_of(to), from_rank(from), deadline_ns);
-      if (!sent) return tell_all(peers_, lost(to, peers_[to].process, sent.error()));
+      if (!sent) return tell_all(peers_, lost(to, peers_[to].whom, sent.error()));
     }
     crash_point("bootstrap: a round spread");
     auto first = duplicate(own);
@@ -55,16 +64,16 @@ class LocalBootstrap final : public Bootstrap {
     crash_point("bootstrap: a round begun");
     const int first = socket_of(0);
     const auto sent = send_frame(first, own, deadline_ns);
-    if (!sent && sent.error().code != Errc::io) return lost(0, peers_[0].process, sent.error());
+    if (!sent && sent.error().code != Errc::io) return lost(0, peers_[0].whom, sent.error());
     // Rank 0 may have gone because of another rank: then it has said so, and that is there to be read all the same.
     const auto verdict = receive_frame(first, deadline_ns + verdict_grace_ns);
-    if (!verdict) return lost(0, peers_[0].process, verdict.error());
+    if (!verdict) return lost(0, peers_[0].whom, verdict.error());
     if (auto good = unpack_verdict(*verdict); !good) return good.error();
     crash_point("bootstrap: a round is well");
     Gathered all;
     for (std::uint32_t from = 0; from < size_; ++from) {
       auto frame = receive_frame(first, deadline_ns);
-      if (!frame) return lost(0, peers_[0].process, frame.error());
+      if (!frame) return lost(0, peers_[0].whom, frame.error());
       all.push_back(std::move(*frame));
     }
     return all;
@@ -76,14 +85,14 @@ class LocalBootstrap final : public Bootstrap {
       std::vector<pollfd> entries;
       std::uint32_t late = 0;
       for (std::uint32_t rank = 1; rank < size_; ++rank) {
-        entries.push_back({socket_of(rank), static_cast<short>(have[rank].empty() ? POLLIN : 0), 0});
+        entries.push_back({socket_of(rank), static_cast<short>(have[rank].empty() ? POLLIN : POLLRDHUP), 0});
         if (have[rank].empty() && late == 0) late = rank;
       }
       const std::int64_t left = deadline_ns - now_ns();
-      if (left <= 0) return lost(late, peers_[late].process, in_bootstrap(Errc::deadline_exceeded, ""));
+      if (left <= 0) return lost(late, peers_[late].whom, in_bootstrap(Errc::deadline_exceeded, ""));
       if (poll(entries.data(), entries.size(), static_cast<int>(std::min<std::int64_t>(left / 1'000'000 + 1, 1000))) <= 0) continue;
       for (std::uint32_t rank = 1; rank < size_; ++rank)
-        if (entries[rank - 1].revents != 0 && !have[rank].empty()) return lost(rank, peers_[rank].process, in_bootstrap(Errc::io, "", ECONNRESET));
+        if (entries[rank - 1].revents != 0 && !have[rank].empty()) return lost(rank, peers_[rank].whom, in_bootstrap(Errc::io, "", ECONNRESET));
       // One that hung up before its frame was here is found in reading it.
       for (std::uint32_t rank = 1; rank < size_; ++rank)
         if (entries[rank - 1].revents != 0) return rank;
@@ -94,17 +103,14 @@ class LocalBootstrap final : public Bootstrap {
 
   std::uint32_t rank_;
   std::uint32_t size_;
+  bool descriptors_;
   std::vector<PeerSocket> peers_;  ///< rank 0: every other rank, by rank; others: [0] is rank 0
 };
 
 }  // namespace
 
-Result<std::unique_ptr<Bootstrap>> make_local_bootstrap(std::uint32_t rank, std::uint32_t size, const std::string& job, std::int64_t deadline_ns,
-                                                        const StaysAway& stays_away) {
-  const auto room = check_descriptors(size, 1);
-  auto peers = rank == 0 ? listen_for_all(size, job, deadline_ns, room, stays_away) : connect_to_first(rank, size, job, deadline_ns, room, stays_away);
-  if (!peers) return peers.error();
-  return std::unique_ptr<Bootstrap>(std::make_unique<LocalBootstrap>(rank, std::move(*peers), size));
+std::unique_ptr<Bootstrap> make_star(std::uint32_t rank, std::uint32_t size, std::vector<PeerSocket> peers, bool descriptors) {
+  return std::make_unique<Star>(rank, size, std::move(peers), descriptors);
 }
 
 }  // namespace rondo

@@ -4,51 +4,36 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
+#include <memory>
 #include <optional>
 
 #include "base/clock.hpp"
 #include "base/crash_point.hpp"
 #include "base/descriptors.hpp"
+#include "bootstrap/door.hpp"
 #include "bootstrap/frame.hpp"
-#include "bootstrap/hello.hpp"
 #include "bootstrap/meeting.hpp"
 #include "rondo/communicator.hpp"
 
 namespace rondo {
 namespace {
 
-constexpr std::size_t most_strangers = 64;
+constexpr std::size_t most_at_once = 16;             // taken in before those who are there are heard again
 constexpr std::int64_t patience_ns = 1'800'000'000;  // for a stranger's hello: it is gone within 2 s
 constexpr std::int64_t answer_ns = 50'000'000;
 constexpr std::int64_t linger_ns = 500'000'000;      // how long rank 0 waits for the other ranks to tell them that another one failed
-constexpr std::int64_t trouble_ns = 50'000'000;      // the same when it is rank 0 that can't take part, known at once
 
 /// A connection that hasn't said yet who it is.
 struct Stranger {
   PeerSocket peer;
   std::int64_t deadline_ns = 0;
-  std::size_t came = 0;
-  Hello hello{};
+  std::unique_ptr<Greeting> greeting;
 };
-
-enum class Heard { nothing_new, all, nonsense };
-
-/// Takes what has come of the hello, into room of a fixed size. Descriptors that come along are dropped by the kernel.
-Heard listen_to(Stranger& stranger) {
-  auto* room = reinterpret_cast<char*>(&stranger.hello);
-  const ssize_t got = recv(stranger.peer.socket.get(), room + stranger.came, sizeof(Hello) - stranger.came, MSG_DONTWAIT);
-  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return Heard::nothing_new;
-  if (got <= 0) return Heard::nonsense;
-  stranger.came += static_cast<std::size_t>(got);
-  if (std::memcmp(room, hello_magic, std::min(stranger.came, sizeof hello_magic)) != 0) return Heard::nonsense;
-  return stranger.came == sizeof(Hello) ? Heard::all : Heard::nothing_new;
-}
 
 class Meeting {
  public:
-  Meeting(Fd listener, std::uint32_t size, const std::string& job, const StaysAway& stays_away)
-      : listener_(std::move(listener)), job_(job), stays_away_(stays_away), peers_(size), come_(size), missing_(size - 1) {}
+  Meeting(Door& door, std::uint32_t size, const std::string& job, const StaysAway& stays_away)
+      : door_(door), job_(job), stays_away_(stays_away), peers_(size), come_(size), missing_(size - 1) {}
 
   Result<std::vector<PeerSocket>> hold(std::int64_t deadline_ns) {
     while (missing_ != 0) {
@@ -87,62 +72,69 @@ class Meeting {
 
   /// Waits until something happens, and does what it asks for. An error: a rank can't come any more, or not to this job.
   Result<void> take_turn(std::int64_t at_most_ns) {
-    // Ranks that are there are asked for nothing: their hanging up is always reported.
+    // Ranks that are there are asked for nothing but whether they hang up.
     std::vector<pollfd> entries;
-    for (const PeerSocket& peer : peers_) entries.push_back({peer.socket.get(), 0, 0});
+    for (const PeerSocket& peer : peers_) entries.push_back({peer.socket.get(), POLLRDHUP, 0});
     for (const Stranger& stranger : strangers_) {
       entries.push_back({stranger.peer.socket.get(), POLLIN, 0});
       at_most_ns = std::min(at_most_ns, std::max<std::int64_t>(0, stranger.deadline_ns - now_ns()));
     }
-    if (strangers_.size() < most_strangers) entries.push_back({listener_.get(), POLLIN, 0});
+    entries.push_back({door_.socket(), POLLIN, 0});
     if (poll(entries.data(), entries.size(), static_cast<int>(std::min<std::int64_t>(at_most_ns / 1'000'000 + 1, stays_away_ ? 5 : 1000))) < 0) return {};
     for (std::uint32_t rank = 1; rank < peers_.size(); ++rank)
-      if (entries[rank].revents != 0) return lost(rank, peers_[rank].process, in_bootstrap(Errc::io, "", ECONNRESET));
+      if (entries[rank].revents != 0) return lost(rank, peers_[rank].whom, in_bootstrap(Errc::io, "", ECONNRESET));
     if (auto heard = hear_strangers(); !heard) return heard;
-    return strangers_.size() < most_strangers ? take_in() : Result<void>{};
+    return (entries.back().revents & POLLIN) != 0 ? take_in() : Result<void>{};
   }
 
   Result<void> hear_strangers() {
     for (std::size_t i = 0; i < strangers_.size();) {
       Stranger& stranger = strangers_[i];
-      const Heard heard = listen_to(stranger);
+      const Heard heard = stranger.greeting->listen_to(stranger.peer.socket.get());
       if (heard == Heard::nothing_new && now_ns() < stranger.deadline_ns) {
         ++i;
         continue;
       }
       Stranger gone = std::move(stranger);
       strangers_.erase(strangers_.begin() + static_cast<std::ptrdiff_t>(i));
+      if (const std::string complaint = gone.greeting->complaint(); !complaint.empty()) refused_ = gone.peer.whom + complaint;
       if (heard != Heard::all) continue;
       crash_point("bootstrap: hello heard");
-      if (auto admitted = admit(std::move(gone.peer), gone.hello); !admitted) return admitted;
+      if (auto admitted = admit(std::move(gone.peer), gone.greeting->hello()); !admitted) return admitted;
     }
     return {};
   }
 
-  /// Accepts who waits, this user's processes alone.
+  /// Takes in who waits. Where there are too many, those who have been there longest without a word make room: ranks say at once who they are.
   Result<void> take_in() {
-    PeerSocket peer{Fd(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC)), 0};
-    if (!peer.socket) {
-      if (errno != EMFILE && errno != ENFILE) return {};
-      if (strangers_.empty() && !refusal_) return no_descriptor_left("accept another rank with", errno, "bootstrap");
-      usleep(1000);  // the strangers' descriptors are free again soon
-      return {};
+    for (std::size_t taken = 0; taken < most_at_once; ++taken) {
+      PeerSocket peer = door_.open();
+      if (!peer.socket && errno == 0) continue;
+      if (!peer.socket) {
+        if (errno != EMFILE && errno != ENFILE) return {};
+        if (strangers_.empty() && !refusal_) return no_descriptor_left("accept another rank with", errno, "bootstrap");
+        usleep(1000);  // the strangers' descriptors are free again soon
+        return {};
+      }
+      if (strangers_.size() == most_strangers) {
+        const auto silent = std::find_if(strangers_.begin(), strangers_.end(), [](const Stranger& stranger) { return !stranger.greeting->has_begun(); });
+        strangers_.erase(silent == strangers_.end() ? strangers_.begin() : silent);
+      }
+      strangers_.push_back({std::move(peer), now_ns() + patience_ns, door_.greet()});
     }
-    peer.process = process_of_same_user(peer.socket.get());
-    crash_point("bootstrap: somebody taken in");
-    if (peer.process >= 0) strangers_.push_back({std::move(peer), now_ns() + patience_ns, 0, {}});
     return {};
   }
 
   Result<void> admit(PeerSocket peer, const Hello& hello) {
     const bool in_range = hello.rank < peers_.size();
     const bool twice = in_range && (hello.rank == 0 || come_[hello.rank]);
-    Result<void> judged = refusal_ ? *refusal_ : judge(hello, static_cast<std::uint32_t>(peers_.size()), job_, name_of(hello.rank, peer.process));
+    Result<void> judged = refusal_ ? *refusal_ : judge(hello, static_cast<std::uint32_t>(peers_.size()), job_, name_of(hello.rank, peer.whom));
     Result<void> verdict = judged;
     if (verdict && (twice || !in_range)) {
       // Whoever was first is the rank; a second one is told so and harms nobody.
-      refused_ = name_of(hello.rank, peer.process) + " came";
-      refused_ += twice ? " though " + name_of(hello.rank, hello.rank == 0 ? getpid() : peers_[hello.rank].process) + " was there" : ", which is out of range";
+      refused_ = name_of(hello.rank, peer.whom) + " came";
+      const std::string& first = hello.rank == 0 || !in_range ? this_process() : peers_[hello.rank].whom;
+      refused_ += twice ? " though " + name_of(hello.rank, first) + " was there" : ", which is out of range";
       verdict = in_bootstrap(Errc::invalid_argument, refused_);
     }
     (void)send_frame(peer.socket.get(), verdict ? Address{} : pack_verdict(verdict.error()), now_ns() + answer_ns);
@@ -162,7 +154,7 @@ class Meeting {
     return "no sign of rank " + names + " of job '" + job_ + "'" + (refused_.empty() ? "" : "; " + refused_);
   }
 
-  Fd listener_;
+  Door& door_;
   const std::string& job_;
   const StaysAway& stays_away_;
   std::vector<PeerSocket> peers_;  ///< by rank
@@ -175,21 +167,12 @@ class Meeting {
 
 }  // namespace
 
-Result<std::vector<PeerSocket>> listen_for_all(std::uint32_t size, const std::string& job, std::int64_t deadline_ns, const Result<void>& own_trouble,
-                                               const StaysAway& stays_away) {
-  if (size == 1) return own_trouble ? Result<std::vector<PeerSocket>>(std::vector<PeerSocket>(1)) : own_trouble.error();
-  Fd listener(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!listener) return own_trouble ? no_descriptor_left("listen for the other ranks with", errno, "bootstrap") : own_trouble.error();
-  const SocketName name = socket_name(job);
-  if (bind(listener.get(), reinterpret_cast<const sockaddr*>(&name.address), name.length) != 0)
-    return in_bootstrap(Errc::invalid_argument,
-                        "job '" + job + "' is already being started on this machine; each job needs a name (run id, port) of its own", errno);
-  crash_point("bootstrap: the job's name taken");
-  if (listen(listener.get(), most_strangers) != 0) return in_bootstrap(Errc::io, "cannot listen", errno);
+Result<std::vector<PeerSocket>> hold_meeting(Door& door, std::uint32_t size, const std::string& job, std::int64_t deadline_ns,
+                                             const Result<void>& own_trouble, const StaysAway& stays_away) {
   crash_point("bootstrap: listening");
-  Meeting meeting(std::move(listener), size, job, stays_away);
+  Meeting meeting(door, size, job, stays_away);
   if (own_trouble) return meeting.hold(deadline_ns);
-  meeting.refuse_all(in_bootstrap(Errc::peer_failed, name_of(0, getpid()) + " could not join: " + own_trouble.error().detail));
+  meeting.refuse_all(in_bootstrap(Errc::peer_failed, name_of(0, this_process()) + " could not join: " + own_trouble.error().detail));
   (void)meeting.hold(std::min(deadline_ns, now_ns() + trouble_ns));
   return own_trouble.error();
 }

@@ -1,0 +1,1 @@
+target_link_libraries(rondo_bootstrap PUBLIC PkgConfig::sodium)

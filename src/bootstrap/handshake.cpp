@@ -1,0 +1,51 @@
+#include "bootstrap/handshake.hpp"
+
+#include <sodium.h>
+
+namespace rondo {
+namespace {
+
+static_assert(std::tuple_size_v<Proof> == crypto_auth_hmacsha256_BYTES);
+
+constexpr char purpose[] = "rondo bootstrap";
+
+class Hash {
+ public:
+  explicit Hash(const JobKey& key) { crypto_auth_hmacsha256_init(&state_, key.data(), JobKey::size()); }
+  ~Hash() { sodium_memzero(&state_, sizeof state_); }
+
+  void add(const void* data, std::size_t bytes) { crypto_auth_hmacsha256_update(&state_, static_cast<const unsigned char*>(data), bytes); }
+
+  Proof proof() {
+    Proof result;
+    crypto_auth_hmacsha256_final(&state_, result.data());
+    return result;
+  }
+
+ private:
+  crypto_auth_hmacsha256_state state_;
+};
+
+}  // namespace
+
+Nonce fresh_nonce() {
+  Nonce nonce;
+  randombytes_buf(nonce.data(), nonce.size());  // needs no sodium_init(): it asks the kernel
+  return nonce;
+}
+
+Proof prove(const JobKey& key, Side side, const std::string& job, const Knock& knock, const Nonce& answer) {
+  Hash hash(key);
+  hash.add(purpose, sizeof purpose);
+  hash.add(&side, sizeof side);
+  const std::uint64_t length = job.size();
+  hash.add(&length, sizeof length);
+  hash.add(job.data(), job.size());
+  hash.add(&knock, sizeof knock);
+  hash.add(answer.data(), answer.size());
+  return hash.proof();
+}
+
+bool is_same(const Proof& a, const Proof& b) { return sodium_memcmp(a.data(), b.data(), a.size()) == 0; }
+
+}  // namespace rondo
