@@ -16,6 +16,7 @@
 #include "communicator/channels.hpp"
 #include "communicator/create.hpp"
 #include "communicator/impl.hpp"
+#include "communicator/meet.hpp"
 #include "communicator/told.hpp"
 #include "communicator/settings.hpp"
 #include "plan/limits.hpp"
@@ -56,6 +57,24 @@ std::optional<Error> wrong_size(std::uint32_t ranks) {
   if (ranks >= 1 && ranks <= plan::max_ranks) return std::nullopt;
   return Error{Errc::invalid_argument, "a communicator of " + std::to_string(ranks) + " ranks; accepted: 1 to " + std::to_string(plan::max_ranks), 0,
                "communicator"};
+}
+
+/// The one rank of this process in a job whose ranks find one another as `meet` has it.
+template <class Meet>
+Result<Communicator> of_job(std::uint32_t rank, std::uint32_t size, const CommunicatorOptions& options, const Meet& meet) {
+  if (auto error = wrong_size(size)) return *error;
+  if (rank >= size)
+    return Error{Errc::invalid_argument, "rank " + std::to_string(rank) + " is not below " + std::to_string(size) + " ranks", 0, "communicator"};
+  auto merged = with_environment(options);
+  if (!merged) return merged.error();
+  // First, since it looks for the descriptors that all the rest needs and tells the other ranks when there are too few.
+  auto bootstrap = meet(deadline_after(merged->bootstrap_timeout), merged->stays_away);
+  if (!bootstrap) return bootstrap.error();
+  auto view = discover_topology();
+  if (!view) return view.error();
+  auto parts = join(**bootstrap, rank, size, *merged, std::move(*view), 1);
+  if (!parts) return parts.error();
+  return Assembly::of(std::move(*parts));
 }
 
 }  // namespace
@@ -199,30 +218,16 @@ Result<std::vector<Communicator>> Communicator::in_process(std::uint32_t n, cons
 }
 
 Result<Communicator> Communicator::local(std::uint32_t rank, std::uint32_t size, const std::string& job, const CommunicatorOptions& options) {
-  if (auto error = wrong_size(size)) return *error;
-  if (rank >= size)
-    return Error{Errc::invalid_argument, "rank " + std::to_string(rank) + " is not below " + std::to_string(size) + " ranks", 0, "communicator"};
-  auto merged = with_environment(options);
-  if (!merged) return merged.error();
-  // First, since it looks for the descriptors that all the rest needs and tells the other ranks when there are too few.
-  auto bootstrap = make_local_bootstrap(rank, size, job, deadline_after(merged->bootstrap_timeout), merged->stays_away);
-  if (!bootstrap) return bootstrap.error();
-  auto view = discover_topology();
-  if (!view) return view.error();
-  auto parts = join(**bootstrap, rank, size, *merged, std::move(*view), 1);
-  if (!parts) return parts.error();
-  return Assembly::of(std::move(*parts));
+  return of_job(rank, size, options, [&](std::int64_t deadline_ns, const StaysAway& stays_away) {
+    return make_local_bootstrap(rank, size, job, deadline_ns, stays_away);
+  });
 }
 
 Result<Communicator> Communicator::from_environment(const CommunicatorOptions& options) {
   auto job = job_environment();
   if (!job) return job.error();
-  if (job->local_size != job->size)
-    return Error{Errc::unsupported, "the job has " + std::to_string(job->size) + " ranks, " + std::to_string(job->local_size) +
-                                        " of them on this machine (LOCAL_WORLD_SIZE); ranks of several machines can't find one another yet", 0, "communicator"};
   set_log_rank(job->rank);
-  // torchrun's own store listens on MASTER_PORT; the restart count keeps generations apart.
-  return local(job->rank, job->size, std::to_string(job->master_port) + "/" + job->run_id + "/" + std::to_string(job->restart_count), options);
+  return of_job(job->rank, job->size, options, [&](std::int64_t deadline_ns, const StaysAway& stays_away) { return meet(*job, deadline_ns, stays_away); });
 }
 
 Result<std::optional<Communicator>> Communicator::split(std::int32_t color, std::int32_t key) {

@@ -127,6 +127,15 @@ Result<Findings> share_findings(Bootstrap& bootstrap, const Findings& own, std::
   return shared;
 }
 
+/// The last that creation has to do: all ranks are there, and know what all have found.
+void conclude(CommunicatorParts& parts, Bootstrap& bootstrap, const std::vector<RankInfo>& infos, const Findings& found) {
+  parts.probed_latency_ns = found.latency_ns;
+  parts.lifelines = bootstrap.into_lifelines();
+  parts.lifeline_ranks = parts.family_ranks;
+  if (found.reads_others != 0)
+    for (const RankInfo& info : infos) parts.processes.push_back(info.process);
+}
+
 /// All that this rank tells the others of itself.
 Result<RankInfo> introduction(std::uint32_t rank, std::uint32_t size, const CommunicatorOptions& options, Topology view, std::uint64_t share_bytes,
                               std::uint32_t ranks_here) {
@@ -203,7 +212,8 @@ Result<CommunicatorParts> join(Bootstrap& bootstrap, std::uint32_t rank, std::ui
   parts.pair_layout = pair_layout(common_share, size);
   const std::uint64_t own_bytes = segment_bytes(common_share, size);
 
-  auto transport = choose_transport(options.transport, *infos, TransportRequest{rank, size, own_bytes + room_for_children + symmetric_bytes});
+  auto transport = choose_transport(options.transport, *infos, TransportRequest{rank, size, own_bytes + room_for_children + symmetric_bytes,
+                                                                              bootstrap.passes_descriptors()});
   if (!transport) return transport.error();
   crash_point("creation: transport chosen");
   // The last words stay behind all else.
@@ -224,9 +234,7 @@ Result<CommunicatorParts> join(Bootstrap& bootstrap, std::uint32_t rank, std::ui
   auto shared = share_findings(bootstrap, found, deadline_ns);
   if (!shared) return given_up(parts, shared.error());
   crash_point("creation: findings shared");
-  parts.probed_latency_ns = shared->latency_ns;
-  if (shared->reads_others != 0)
-    for (const RankInfo& info : *infos) parts.processes.push_back(info.process);
+  conclude(parts, bootstrap, *infos, *shared);
   return parts;
 }
 

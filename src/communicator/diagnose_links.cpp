@@ -1,5 +1,6 @@
 // Why a wait over message links doesn't end: what the peers have said of themselves, and what their messages say.
 #include "base/clock.hpp"
+#include "bootstrap/lifelines.hpp"
 #include "communicator/impl.hpp"
 
 namespace rondo {
@@ -11,11 +12,14 @@ constexpr std::int64_t tell_after_ns = 100'000'000;
 constexpr std::int64_t last_words_ns = 200'000'000;
 /// How long a rank that fails turns the crank for its last words.
 constexpr std::int64_t farewell_ns = 20'000'000;
+/// How long a rank that is lost, and perhaps had done its part, is no reason for others' calls not to end.
+constexpr std::int64_t lost_to_others_ns = 400'000'000;
 
 }  // namespace
 
 std::optional<Error> Communicator::Impl::diagnose_links(const Channel& channel, const Operation& operation) const {
   parts_.status_links->take_in();
+  if (parts_.lifelines) parts_.lifelines->turn(now_ns());
   if (auto error = find_told_mismatch()) return error;
   if (auto error = find_told_failure(channel, operation)) return error;
   if (auto error = find_lost_link(channel, operation)) return error;
@@ -70,6 +74,7 @@ std::optional<Error> Communicator::Impl::find_lost_link(const Channel& channel, 
   const Context& context = channel.context;
   const std::string call = describe(operation.prepared->identity) + " (#" + std::to_string(operation.run.call()) + ")";
   const std::string where = "rank " + std::to_string(rank());
+  const std::int64_t now = now_ns();
   for (std::uint32_t member = 0; member < context.size(); ++member) {
     if (member == context.rank()) continue;
     const Notice& notice = parts_.status_links->of(context.member(member));
@@ -77,12 +82,25 @@ std::optional<Error> Communicator::Impl::find_lost_link(const Channel& channel, 
     if (left && &channel == main_.get() && notice.finished < operation.run.call())
       return Error{Errc::peer_failed, who(channel, member) + " left the communicator before " + call, 0, where};
     if (!operation.run.waits_for(member)) continue;
-    if (left && now_ns() - notice.heard_ns > last_words_ns)
+    if (left && now - notice.heard_ns > last_words_ns)
       return Error{Errc::peer_failed, who(channel, member) + " left the communicator before " + call, 0, where};
     if (parts_.transport->gone(context.member(member)))
       return Error{Errc::peer_failed, who(channel, member) + " died or left during " + call, 0, where};
+    if (lost_for(context.member(member), now) > last_words_ns)
+      return Error{Errc::peer_failed, who(channel, member) + " died, or can't be reached any more, during " + call, 0, where};
   }
+  // Somebody that this rank waits for may wait for one that is lost, without a line to it.
+  for (std::uint32_t member = 0; member < context.size() && &channel == main_.get(); ++member)
+    if (member != context.rank() && lost_for(member, now) > lost_to_others_ns)
+      return Error{Errc::peer_failed, who(channel, member) + " died, or can't be reached any more, before or during " + call, 0, where};
   return std::nullopt;
+}
+
+/// How long a peer's lifeline has been at its end; 0: it isn't, or there is none.
+std::int64_t Communicator::Impl::lost_for(std::uint32_t peer, std::int64_t now) const {
+  if (!parts_.lifelines) return 0;
+  const std::int64_t since = parts_.lifelines->lost_since(parts_.lifeline_ranks[peer]);
+  return since == 0 ? 0 : now - since;
 }
 
 /// Ranks in a collective that waits long have said so by now; who has not is elsewhere.

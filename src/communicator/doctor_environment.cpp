@@ -30,7 +30,7 @@ struct Foreign {
 };
 constexpr std::array foreign_variables{
     Foreign{"UCX_", "UCX variables",
-            "Rondo chooses UCX's transports, devices and thresholds itself; what else they set holds, and a value that UCX can't read stops it"},
+            "what they set holds, for Rondo's links to other machines, too; a value that UCX can't read stops it"},
     Foreign{"HWLOC_", "hwloc variables", "they may show Rondo another machine than this one"}};
 
 bool is_identifier(std::string_view name) {
@@ -122,9 +122,12 @@ Findings check_launcher(const MachineFacts& facts) {
   const std::string leave = "unset" + set_job_variables(facts.environment) + "  # or let torchrun --nproc-per-node N PROGRAM set all of them";
   if (!job) return {{"launcher", Verdict::problem, "the environment describes a job that no rank can join: " + job.error().detail, leave}};
   const std::string place = "rank " + std::to_string(job->rank) + " of " + std::to_string(job->size);
-  if (job->local_size != job->size)
-    return {{"launcher", Verdict::problem,
-             place + ", " + std::to_string(job->local_size) + " of them on this machine: ranks of several machines can't find one another yet", leave}};
+  if (job->several_machines) {
+    const std::string meets = place + ", perhaps on several machines: they meet at " + job->master_address + ":" + std::to_string(job->master_port);
+    if (is_set(facts.environment, "RONDO_JOB_KEY_FILE")) return {{"launcher", Verdict::ok, meets, ""}};
+    return {{"launcher", Verdict::note, meets + ", without a key, so that whoever reaches that port can join",
+             "(umask 077; openssl rand -hex 32 > job.key); export RONDO_JOB_KEY_FILE=$PWD/job.key  # the same file on every machine"}};
+  }
   if (const std::uint32_t usable = usable_processors(facts); job->local_size > usable)
     return {{"launcher", Verdict::note, place + ", but " + counted(usable, "usable processor") + ": ranks yield to one another instead of spinning",
              "torchrun --nproc-per-node " + std::to_string(usable) + " PROGRAM"}};

@@ -26,6 +26,8 @@
 
 namespace rondo {
 
+class Lifelines;
+
 /// What creation hands over.
 struct CommunicatorParts {
   std::uint32_t rank = 0;
@@ -44,6 +46,8 @@ struct CommunicatorParts {
   std::uint64_t epoch = 0;                  ///< likewise
   std::vector<LedgerEntry> ledger;          ///< likewise: of the other ranks
   std::unique_ptr<StatusLinks> status_links;  ///< where links are messages: the peers' words can't be looked at
+  std::shared_ptr<Lifelines> lifelines;       ///< of ranks that met over a network; null: there are none
+  std::vector<std::uint32_t> lifeline_ranks;  ///< by rank: the rank by which they know it
   StagingShare share;
   ContextLayout layout;
   ContextLayout pair_layout;
@@ -238,6 +242,7 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
 
   // diagnose_links.cpp
   std::optional<Error> diagnose_links(const Channel& channel, const Operation& operation) const;
+  std::int64_t lost_for(std::uint32_t peer, std::int64_t now) const;
   std::optional<Error> find_told_mismatch() const;
   std::optional<Error> find_message_mismatch(const Channel& channel, const Operation& operation) const;
   std::optional<Error> find_told_failure(const Channel& channel, const Operation& operation) const;

@@ -14,6 +14,8 @@ namespace {
 Result<std::unique_ptr<Transport>> try_shm(const std::vector<RankInfo>& ranks, const TransportRequest& request) {
   for (const RankInfo& peer : ranks)
     if (auto served = probe_shm(ranks[request.rank].host, peer.host); !served) return served.error();
+  if (!request.descriptors)
+    return Error{Errc::unsupported, "the ranks met over a network, where memory can't be handed over", 0, "shm"};
   return make_shm_transport(ShmOptions{request.rank, request.size, request.segment_bytes});
 }
 

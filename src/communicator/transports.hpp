@@ -14,6 +14,7 @@ struct TransportRequest {
   std::uint32_t rank = 0;
   std::uint32_t size = 1;
   std::uint64_t segment_bytes = 0;
+  bool descriptors = true;  ///< whether the ranks can hand them to one another
 };
 
 /// The named transport, or with an empty name the first that can serve all ranks. Errors: invalid_argument (unknown name),

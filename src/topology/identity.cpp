@@ -29,8 +29,9 @@ std::string host_name() {
   return name.data();
 }
 
-// One number a boot, the same in every container and name space of the kernel. Host names differ between containers, so
-// they serve only where there is no such number: a mere lack of descriptors must not make one machine look like two.
+// One number a boot, the same in every container and name space of the kernel but for the network's: ranks in different ones reach one another over
+// it alone, as those of different machines do. Host names differ between containers, so they serve only where there is no such number: a mere lack
+// of descriptors must not make one machine look like two.
 Result<std::string> host_identity() {
   // Remembered, and read by one thread at a time: ranks that are threads take no descriptor for it once one of them has it.
   static std::mutex mutex;
@@ -43,7 +44,10 @@ Result<std::string> host_identity() {
   std::array<char, 64> text{};
   const ssize_t got = file ? read(file.get(), text.data(), text.size()) : 0;
   const std::string_view boot = trimmed({text.data(), got > 0 ? static_cast<std::size_t>(got) : 0});
-  known = boot.empty() ? "host-" + host_name() : "boot-" + std::string(boot);
+  std::array<char, 64> space{};
+  const ssize_t length = readlink("/proc/self/ns/net", space.data(), space.size());
+  known = (boot.empty() ? "host-" + host_name() : "boot-" + std::string(boot)) + "/";
+  known.append(space.data(), length > 0 ? static_cast<std::size_t>(length) : 0);
   return known;
 }
 

@@ -201,12 +201,20 @@ TEST_CASE("abort over UCX ends started sends at once whose receiver never takes 
   CHECK(complaints(run_processes(2, body, over_ucx())) == "");
 }
 
-TEST_CASE("UCX's own variables change nothing, and UCX says nothing where ranks go") {
+TEST_CASE("UCX's own variables hold") {
+  setenv("UCX_TLS", "nonsense", 1);
+  const auto made = Communicator::in_process(2, over_ucx());
+  unsetenv("UCX_TLS");
+  REQUIRE_FALSE(made.has_value());
+  CHECK(to_string(made.error()).find("cannot start UCX: No such device") != std::string::npos);
+}
+
+TEST_CASE("UCX says nothing where ranks go, whatever is set of it") {
   int ends[2];
   REQUIRE(pipe2(ends, O_NONBLOCK | O_CLOEXEC) == 0);
   const int error = dup(STDERR_FILENO), output = dup(STDOUT_FILENO);  // UCX writes to the latter
-  const std::vector<const char*> names{"UCX_TLS", "UCX_NET_DEVICES", "UCX_PROTOS", "UCX_RNDV_SCHEME"};
-  const std::vector<const char*> values{"nonsense", "nonsense", "nonsense", "put_ppln"};
+  const std::vector<const char*> names{"UCX_TLS", "UCX_RNDV_SCHEME", "UCX_WARN_UNUSED_ENV_VARS", "UCX_LOG_LEVEL"};
+  const std::vector<const char*> values{"tcp,self", "put_ppln", "y", "info"};
   for (std::size_t i = 0; i < names.size(); ++i) setenv(names[i], values[i], 1);
   std::fflush(stdout);
   std::setvbuf(stdout, nullptr, _IONBF, 0);

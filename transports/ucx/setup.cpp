@@ -5,8 +5,12 @@
 #include <array>
 #include <cstdarg>
 #include <cstdio>
+#include <filesystem>
 #include <mutex>
+#include <span>
+#include <string>
 
+#include "base/config.hpp"
 #include "base/log.hpp"
 
 namespace rondo::ucx {
@@ -35,7 +39,8 @@ struct Setting {
   const char* value;
 };
 
-/// What decides whom this rank reaches, over what, and by which protocol; the values are UCX's own but where a reason stands.
+/// What decides whom this rank reaches, over what, and by which protocol, where the user hasn't set it (UCX_TLS and the like); the values are UCX's
+/// own but where a reason stands.
 constexpr std::array settings{
     Setting{"TLS", "^sm"},  // over shared-memory lanes UCX doesn't see that a peer has died
     Setting{"NET_DEVICES", "all"},
@@ -43,8 +48,7 @@ constexpr std::array settings{
     Setting{"ACC_DEVICES", "all"},
     Setting{"PROTOS", "all"},
     Setting{"BCOPY_THRESH", "auto"},
-    Setting{"ZCOPY_THRESH", "auto"},
-    Setting{"RNDV_THRESH", "auto"},
+    Setting{"RNDV_THRESH", "inf"},  // pieces are short: a round trip for each of them costs a third of TCP's bandwidth
     Setting{"RNDV_SCHEME", "auto"},
     Setting{"NUM_EPS", "auto"},
     Setting{"NUM_PPN", "auto"},
@@ -55,6 +59,28 @@ constexpr std::array settings{
     Setting{"RESOLVE_REMOTE_EP_ID", "y"},  // the wire-up ends before creation does: none meets a rank that leaves
     Setting{"KEEPALIVE_INTERVAL", "1s"},  // a machine that vanishes is noticed in seconds
 };
+
+/// Where TCP is all there is: a peer that hangs up while UCX 1.13 sends from Rondo's slots themselves (zcopy) makes it abort the process
+/// (uct_iface.h:884), so it sends from buffers of its own.
+constexpr std::array settings_of_tcp{Setting{"ZCOPY_THRESH", "inf"}};
+
+bool has_infiniband() {
+  std::error_code error;
+  const std::filesystem::directory_iterator devices("/sys/class/infiniband", error);
+  return !error && devices != std::filesystem::directory_iterator();
+}
+
+/// What the user hasn't set.
+Result<void> apply_to(ucp_config_t* config, std::span<const Setting> chosen) {
+  const Environment environment = read_environment();
+  for (const Setting& setting : chosen) {
+    if (environment.contains(std::string("UCX_") + setting.name)) continue;
+    const auto status = ucp_config_modify(config, setting.name, setting.value);
+    if (status == UCS_OK || status == UCS_ERR_NO_ELEM) continue;  // the latter: this version of UCX has no such setting
+    return error_of(std::string("cannot set UCX's ") + setting.name + " to " + setting.value, status);
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -71,19 +97,17 @@ Result<ucp_context_h> make_context() {
   ucp_config_t* config = nullptr;
   if (const auto status = ucp_config_read(nullptr, nullptr, &config); status != UCS_OK)
     return error_of("cannot read UCX's configuration", status);
-  ucs_status_t status = UCS_OK;
-  for (const Setting& setting : settings) {
-    status = ucp_config_modify(config, setting.name, setting.value);
-    if (status == UCS_ERR_NO_ELEM) status = UCS_OK;  // this version of UCX has no such setting
-    if (status == UCS_OK) continue;
+  auto applied = apply_to(config, settings);
+  if (applied && !has_infiniband()) applied = apply_to(config, settings_of_tcp);
+  if (!applied) {
     ucp_config_release(config);
-    return error_of(std::string("cannot set UCX's ") + setting.name + " to " + setting.value, status);
+    return applied.error();
   }
   ucp_params_t params{};
   params.field_mask = UCP_PARAM_FIELD_FEATURES;
   params.features = UCP_FEATURE_TAG;
   ucp_context_h context = nullptr;
-  status = ucp_init(&params, config, &context);
+  const ucs_status_t status = ucp_init(&params, config, &context);
   ucp_config_release(config);
   if (status != UCS_OK) return error_of("cannot start UCX", status);
   return context;

@@ -13,8 +13,8 @@ struct UcxOptions {
   std::uint32_t ranks = 1;
 };
 
-/// A message transport. UCX chooses among lanes other than shared memory and among protocols; UCX_TLS, UCX_NET_DEVICES and the
-/// like change nothing, nor does UCX write to stderr (setup.hpp).
+/// A message transport. UCX chooses among lanes other than shared memory and among protocols, where UCX_TLS, UCX_NET_DEVICES and the
+/// like don't say otherwise; it writes nothing to stderr (setup.hpp).
 /// Errors of its calls: unsupported (UCX can't start here; says why), invalid_argument (a peer's address makes no sense).
 Result<std::unique_ptr<Transport>> make_ucx_transport(const UcxOptions& options);
 

@@ -1,0 +1,17 @@
+// How the ranks that an environment describes find one another.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "base/config.hpp"
+#include "bootstrap/bootstrap.hpp"
+
+namespace rondo {
+
+/// On one machine over a UNIX socket; where they may be on several over TCP, at MASTER_ADDR and MASTER_PORT, with the job's key. Who then turn out
+/// to be on one machine meet there once more, for only so can they share memory. Blocks as make_local_bootstrap does; errors: its own,
+/// make_network_bootstrap's and, where the key is wrong or is wanted and missing, invalid_argument.
+Result<std::unique_ptr<Bootstrap>> meet(const JobEnvironment& job, std::int64_t deadline_ns, const StaysAway& stays_away);
+
+}  // namespace rondo

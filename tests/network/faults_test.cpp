@@ -1,0 +1,125 @@
+// What goes wrong on a network: every survivor gets an error that names the rank and its host within three seconds, or the right result.
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <thread>
+
+#include "jobs.hpp"
+#include "support/catch.hpp"
+#include "support/faults.hpp"
+
+using namespace rondo;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Reduces until that fails, which must be by a peer_failed that has `words`; says at what time. Large calls and small ones in turn.
+std::string reduce_until_error(Communicator& communicator, const std::vector<std::string>& words, Clock::time_point& failed) {
+  std::vector<float> values(1 << 18, 1);
+  for (std::uint64_t call = 0;; ++call) {
+    const std::uint64_t count = call % 2 == 0 ? values.size() : 1;
+    auto done = communicator.all_reduce(values.data(), values.data(), count, DataType::f32, ReduceOp::max);
+    if (done) continue;
+    failed = Clock::now();
+    return expect_error(done, Errc::peer_failed, words);
+  }
+}
+
+/// "" when every survivor's error came within three seconds of `begin`; its answer begins with its text, and then a time.
+std::string in_time(const std::vector<std::string>& answers, Clock::time_point begin) {
+  std::string wrong;
+  for (const std::string& answer : answers) {
+    const std::size_t at = answer.rfind('@');
+    if (at == std::string::npos || at != 0) {
+      wrong += answer + "\n";
+      continue;
+    }
+    const double took = static_cast<double>(std::stoll(answer.substr(1)) - begin.time_since_epoch().count()) / 1e9;
+    if (took > 3) wrong += "took " + std::to_string(took) + " s\n";
+  }
+  return wrong;
+}
+
+/// What a survivor does: answers "@" and the time of its error.
+RankBody survivor(const std::vector<std::string>& words) {
+  return [words](Communicator& communicator) {
+    Clock::time_point failed;
+    const std::string wrong = reduce_until_error(communicator, words, failed);
+    return wrong + "@" + std::to_string(failed.time_since_epoch().count());
+  };
+}
+
+}  // namespace
+
+TEST_CASE("a rank killed on another host is named with its host to all others within three seconds") {
+  if (!can_make_hosts()) return;
+  const Hosts hosts(3);
+  REQUIRE(hosts.trouble() == "");
+  for (const std::uint32_t victim : {0u, 2u}) {
+    INFO("rank " << victim << " dies");
+    std::array<Child, 3> ranks;
+    for (std::uint32_t rank = 0; rank < 3; ++rank) {
+      const std::vector<std::string> words{"rank " + std::to_string(victim) + " (process ", " on "};
+      ranks[rank] = start_child(rank_of_job(hosts, rank, 3, 1, survivor(words)));
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(700));
+    const auto begin = Clock::now();
+    kill(ranks[victim].process, SIGKILL);
+    std::vector<std::string> answers;
+    for (std::uint32_t rank = 0; rank < 3; ++rank) {
+      const std::string answer = answer_of(ranks[rank], begin + std::chrono::seconds(20));
+      if (rank != victim) answers.push_back(answer);
+    }
+    CHECK(in_time(answers, begin) == "");
+  }
+}
+
+TEST_CASE("a host that can't be reached any more is named to all others within three seconds") {
+  if (!can_make_hosts()) return;
+  for (const std::uint32_t victim : {0u, 2u}) {
+    INFO("host " << victim << " is cut off");
+    const Hosts hosts(3);
+    REQUIRE(hosts.trouble() == "");
+    std::array<Child, 3> ranks;
+    for (std::uint32_t rank = 0; rank < 3; ++rank) {
+      const std::string lost = "rank " + (rank == victim ? "" : std::to_string(victim) + " (process ");
+      const std::vector<std::string> words{lost};
+      ranks[rank] = start_child(rank_of_job(hosts, rank, 3, 1, survivor(words)));
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(700));
+    const auto begin = Clock::now();
+    REQUIRE(hosts.cut(victim));
+    std::vector<std::string> answers;
+    for (const Child& rank : ranks) answers.push_back(answer_of(rank, begin + std::chrono::seconds(20)));
+    CHECK(in_time(answers, begin) == "");
+  }
+}
+
+TEST_CASE("a rank that is stopped on another host holds a call up, and the call ends well when it goes on") {
+  if (!can_make_hosts()) return;
+  const Hosts hosts(2);
+  REQUIRE(hosts.trouble() == "");
+  const auto body = [](Communicator& communicator) -> std::string {
+    std::vector<float> values(1 << 18, 1);
+    const auto end = Clock::now() + std::chrono::milliseconds(4500);
+    for (float more = 1; more != 0;) {
+      // Rank 0 says whether they go on, so that both make as many calls.
+      more = communicator.rank() == 0 && Clock::now() < end ? 1 : 0;
+      for (const std::uint64_t count : {std::uint64_t{1 << 18}, std::uint64_t{1}})
+        if (auto done = communicator.all_reduce(values.data(), values.data(), count, DataType::f32, ReduceOp::max); !done) return to_string(done.error());
+      if (auto done = communicator.broadcast(&more, &more, 1, DataType::f32, 0); !done) return to_string(done.error());
+    }
+    return values[7] == 1 ? "" : "wrong maximum";
+  };
+  std::array<Child, 2> ranks;
+  for (std::uint32_t rank = 0; rank < 2; ++rank) ranks[rank] = start_child(rank_of_job(hosts, rank, 2, 1, body));
+  std::this_thread::sleep_for(std::chrono::milliseconds(700));
+  kill(ranks[1].process, SIGSTOP);
+  std::this_thread::sleep_for(std::chrono::milliseconds(3500));
+  kill(ranks[1].process, SIGCONT);
+  const auto deadline = Clock::now() + std::chrono::seconds(20);
+  CHECK(complaints({answer_of(ranks[0], deadline), answer_of(ranks[1], deadline)}) == "");
+}
