@@ -31,7 +31,7 @@ struct CommunicatorOptions {
   std::chrono::nanoseconds timeout = std::chrono::minutes(30);           ///< deadline of each operation, above 0; see Communicator::set_timeout()
   std::chrono::nanoseconds bootstrap_timeout = std::chrono::minutes(5);  ///< deadline of creation, above 0
   std::string algorithm;  ///< force this algorithm wherever it can serve; empty: the cost model chooses
-  std::string transport;  ///< "shm" or "ucx"; empty: the first that can serve all pairs
+  std::string transport;  ///< "shm", "ucx" or "tcp"; empty: the first that can serve all pairs, UCX where all machines have InfiniBand
   /// Reductions whose bits depend on the inputs and the number of ranks alone: not on the message's size, its pieces, the algorithm, the
   /// transport or timing. Algorithms that can't are left out; calls that none can serve are unsupported (docs/design/0009-strict.md).
   bool strict = false;

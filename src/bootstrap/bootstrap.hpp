@@ -54,6 +54,8 @@ class Bootstrap {
   virtual Result<Gathered> all_gather(const Address& own, std::int64_t deadline_ns) = 0;
   /// Whether descriptors may be in what is given. Over a network none may.
   virtual bool passes_descriptors() const { return true; }
+  /// This rank's machine as the other ranks reach it: a numeric address.
+  virtual std::string own_address() const { return "127.0.0.1"; }
   /// The connections of a network's bootstrap, to go on as lifelines when its last round is over; null: there are none.
   virtual std::shared_ptr<Lifelines> into_lifelines() { return nullptr; }
 };

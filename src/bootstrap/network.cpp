@@ -46,6 +46,28 @@ std::string text_of(const sockaddr* address, socklen_t length) {
   return (colons ? "[" : "") + std::string(host.data()) + (colons ? "]:" : ":") + port.data();
 }
 
+std::string address_of_end(int socket) {
+  sockaddr_storage own{};
+  socklen_t length = sizeof own;
+  std::array<char, NI_MAXHOST> host{};
+  auto* address = reinterpret_cast<sockaddr*>(&own);
+  if (getsockname(socket, address, &length) != 0) return {};
+  if (getnameinfo(address, length, host.data(), host.size(), nullptr, 0, NI_NUMERICHOST) != 0) return {};
+  return host.data();
+}
+
+std::string address_towards(const std::string& address) {
+  int error = 0;
+  const Addresses there = resolve({address, 1, {}, {}}, error);
+  if (there == nullptr) return {};
+  // Connecting it sends nothing: the kernel looks up the route.
+  const Fd socket(::socket(there->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!socket || connect(socket.get(), there->ai_addr, there->ai_addrlen) != 0) return {};
+  return address_of_end(socket.get());
+}
+
+bool is_loopback(const std::string& address) { return address.starts_with("127.") || address == "::1"; }
+
 void tune(int socket) {
   const auto set = [socket](int level, int option, int value) { (void)setsockopt(socket, level, option, &value, sizeof value); };
   set(IPPROTO_TCP, TCP_NODELAY, 1);

@@ -42,6 +42,14 @@ Addresses resolve(const MeetingPlace& place, int& error);
 /// "10.0.0.2:29500"
 std::string text_of(const sockaddr* address, socklen_t length);
 
+/// The numeric address of this end of a connection.
+std::string address_of_end(int socket);
+
+/// This machine's numeric address on the way to another one's; empty where there is no way.
+std::string address_towards(const std::string& address);
+
+bool is_loopback(const std::string& address);
+
 /// Small messages leave at once, and a peer that has vanished is an error within 3 s.
 void tune(int socket);
 

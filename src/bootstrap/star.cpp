@@ -9,6 +9,7 @@
 #include "bootstrap/frame.hpp"
 #include "bootstrap/lifelines.hpp"
 #include "bootstrap/meeting.hpp"
+#include "bootstrap/network.hpp"
 
 namespace rondo {
 namespace {
@@ -23,6 +24,13 @@ class Star final : public Bootstrap {
       : rank_(rank), size_(size), descriptors_(descriptors), peers_(std::move(peers)) {}
 
   bool passes_descriptors() const override { return descriptors_; }
+
+  /// The network's choice: that end of a connection with rank 0, or of rank 0 with another.
+  std::string own_address() const override {
+    for (const PeerSocket& peer : peers_)
+      if (peer.socket && !descriptors_) return address_of_end(peer.socket.get());
+    return Bootstrap::own_address();
+  }
 
   std::shared_ptr<Lifelines> into_lifelines() override {
     if (descriptors_) return nullptr;

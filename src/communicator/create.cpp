@@ -138,7 +138,7 @@ void conclude(CommunicatorParts& parts, Bootstrap& bootstrap, const std::vector<
 
 /// All that this rank tells the others of itself.
 Result<RankInfo> introduction(std::uint32_t rank, std::uint32_t size, const CommunicatorOptions& options, Topology view, std::uint64_t share_bytes,
-                              std::uint32_t ranks_here) {
+                              std::uint32_t ranks_here, const Bootstrap& bootstrap) {
   auto host = host_identity();
   if (!host) return host.error();
   RankInfo own;
@@ -146,6 +146,8 @@ Result<RankInfo> introduction(std::uint32_t rank, std::uint32_t size, const Comm
   own.host = std::move(*host);
   own.host_name = host_name();
   own.process = getpid();
+  own.address = bootstrap.own_address();
+  own.infiniband = has_infiniband();
   own.share_bytes = share_bytes;
   if (ranks_here < size) own.symmetric_bytes = symmetric_room_bytes(size);  // threads of one process need none
   own.algorithm = options.algorithm;
@@ -178,7 +180,7 @@ Result<CommunicatorParts> join(Bootstrap& bootstrap, std::uint32_t rank, std::ui
   if (!share) return share.error();
   crash_point("creation: share taken");
 
-  auto own = introduction(rank, size, options, std::move(view), share->bytes(), ranks_here);
+  auto own = introduction(rank, size, options, std::move(view), share->bytes(), ranks_here, bootstrap);
   if (!own) return own.error();
   // Of this moment, so that no other memory happens to hold it. The peers are done with it once all have shared their findings.
   std::uint64_t trial = static_cast<std::uint64_t>(now_ns()) ^ (std::uint64_t{rank} + 1) << 48;
@@ -212,8 +214,9 @@ Result<CommunicatorParts> join(Bootstrap& bootstrap, std::uint32_t rank, std::ui
   parts.pair_layout = pair_layout(common_share, size);
   const std::uint64_t own_bytes = segment_bytes(common_share, size);
 
-  auto transport = choose_transport(options.transport, *infos, TransportRequest{rank, size, own_bytes + room_for_children + symmetric_bytes,
-                                                                              bootstrap.passes_descriptors()});
+  parts.address = address_for_others(*infos, rank);
+  auto transport = choose_transport(options.transport, *infos, {rank, size, own_bytes + room_for_children + symmetric_bytes, bootstrap.passes_descriptors(),
+                                                                parts.address});
   if (!transport) return transport.error();
   crash_point("creation: transport chosen");
   // The last words stay behind all else.

@@ -46,6 +46,7 @@ struct CommunicatorParts {
   std::uint64_t epoch = 0;                  ///< likewise
   std::vector<LedgerEntry> ledger;          ///< likewise: of the other ranks
   std::unique_ptr<StatusLinks> status_links;  ///< where links are messages: the peers' words can't be looked at
+  std::string address;                        ///< of this rank's machine, for the others
   std::shared_ptr<Lifelines> lifelines;       ///< of ranks that met over a network; null: there are none
   std::vector<std::uint32_t> lifeline_ranks;  ///< by rank: the rank by which they know it
   StagingShare share;

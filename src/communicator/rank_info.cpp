@@ -15,6 +15,8 @@ Address pack(const RankInfo& info) {
                             {"host", info.host},
                             {"host_name", info.host_name},
                             {"process", info.process},
+                            {"address", info.address},
+                            {"infiniband", info.infiniband},
                             {"trial_address", info.trial_address},
                             {"trial_value", info.trial_value},
                             {"share_bytes", info.share_bytes},
@@ -45,6 +47,8 @@ Result<RankInfo> unpack_rank_info(const Address& address) {
     info.host = json.at("host").get<std::string>();
     info.host_name = json.at("host_name").get<std::string>();
     info.process = whole_number<std::int64_t>(json.at("process"));
+    info.address = json.at("address").get<std::string>();
+    info.infiniband = json.at("infiniband").get<bool>();
     info.trial_address = whole_number<std::uint64_t>(json.at("trial_address"));
     info.trial_value = whole_number<std::uint64_t>(json.at("trial_value"));
     info.share_bytes = whole_number<std::uint64_t>(json.at("share_bytes"));

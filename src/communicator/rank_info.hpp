@@ -17,6 +17,8 @@ struct RankInfo {
   std::string host;            ///< host_identity()
   std::string host_name;
   std::int64_t process = 0;
+  std::string address;         ///< numeric, of its machine, as the others reach it
+  bool infiniband = false;     ///< its machine has such a device
   std::uint64_t trial_address = 0;    ///< in its process: of a word that others try to read there
   std::uint64_t trial_value = 0;      ///< what they then find
   std::uint64_t share_bytes = 0;

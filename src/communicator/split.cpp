@@ -152,7 +152,8 @@ class Communicator::Impl::Split {
   std::optional<Error> make_links() {
     parts_.share.shrink(0);  // over links staging is private memory
     const std::vector<RankInfo> infos(parts_.size);
-    auto transport = choose_transport(std::string(parent_.parts_.transport->name()), infos, TransportRequest{parts_.rank, parts_.size, 0});
+    auto transport = choose_transport(std::string(parent_.parts_.transport->name()), infos, {parts_.rank, parts_.size, 0, true, parent_.parts_.address});
+    parts_.address = parent_.parts_.address;
     if (!transport) return transport.error();
     auto address = (*transport)->address();
     if (!address) return address.error();

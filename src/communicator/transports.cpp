@@ -1,9 +1,12 @@
 #include "communicator/transports.hpp"
 
 #include <array>
+#include <filesystem>
 #include <string_view>
 
+#include "bootstrap/network.hpp"
 #include "transports/shm/shm.hpp"
+#include "transports/tcp/tcp.hpp"
 #ifdef RONDO_HAS_UCX
 #include "transports/ucx/ucx.hpp"
 #endif
@@ -27,15 +30,41 @@ Result<std::unique_ptr<Transport>> try_ucx([[maybe_unused]] const std::vector<Ra
 #endif
 }
 
+Result<std::unique_ptr<Transport>> try_tcp(const std::vector<RankInfo>& /*ranks*/, const TransportRequest& request) {
+  return make_tcp_transport(TcpOptions{request.rank, request.size, request.address});
+}
+
+/// Where it isn't asked for: on networks that are more than TCP's, if all ranks have them.
+Result<std::unique_ptr<Transport>> try_ucx_unasked(const std::vector<RankInfo>& ranks, const TransportRequest& request) {
+  for (const RankInfo& rank : ranks)
+    if (!rank.infiniband) return Error{Errc::unsupported, "not every rank's machine has InfiniBand", 0, "ucx"};
+  return try_ucx(ranks, request);
+}
+
 struct Entry {
   std::string_view name;
   Result<std::unique_ptr<Transport>> (*make)(const std::vector<RankInfo>& ranks, const TransportRequest& request);
+  Result<std::unique_ptr<Transport>> (*make_unasked)(const std::vector<RankInfo>& ranks, const TransportRequest& request);
 };
 
 /// All transports, the preferred ones first.
-constexpr std::array entries{Entry{"shm", try_shm}, Entry{"ucx", try_ucx}};
+constexpr std::array entries{Entry{"shm", try_shm, try_shm}, Entry{"ucx", try_ucx, try_ucx_unasked}, Entry{"tcp", try_tcp, try_tcp}};
 
 }  // namespace
+
+std::string address_for_others(const std::vector<RankInfo>& ranks, std::uint32_t rank) {
+  if (!is_loopback(ranks[rank].address)) return ranks[rank].address;
+  for (const RankInfo& peer : ranks)
+    if (!is_loopback(peer.address))
+      if (std::string own = address_towards(peer.address); !own.empty()) return own;
+  return ranks[rank].address;
+}
+
+bool has_infiniband() {
+  std::error_code error;
+  const std::filesystem::directory_iterator devices("/sys/class/infiniband", error);
+  return !error && devices != std::filesystem::directory_iterator();
+}
 
 Result<std::unique_ptr<Transport>> choose_transport(const std::string& name, const std::vector<RankInfo>& ranks, const TransportRequest& request) {
   std::string names, reasons;
@@ -44,7 +73,7 @@ Result<std::unique_ptr<Transport>> choose_transport(const std::string& name, con
       names += (names.empty() ? "" : ", ") + std::string(entry.name);
       continue;
     }
-    auto transport = entry.make(ranks, request);
+    auto transport = (name.empty() ? entry.make_unasked : entry.make)(ranks, request);
     if (transport || !name.empty()) return transport;
     reasons += (reasons.empty() ? "" : "; ") + transport.error().detail;
   }

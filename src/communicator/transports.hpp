@@ -15,7 +15,15 @@ struct TransportRequest {
   std::uint32_t size = 1;
   std::uint64_t segment_bytes = 0;
   bool descriptors = true;  ///< whether the ranks can hand them to one another
+  std::string address;      ///< of this rank's machine, for the others
 };
+
+/// A rank's machine's address for the others. Ranks of a machine whose own name is a loopback address met rank 0 there, where others don't reach them: theirs
+/// is the one on the way to another machine. `rank` is this one.
+std::string address_for_others(const std::vector<RankInfo>& ranks, std::uint32_t rank);
+
+/// Whether this machine has a network that UCX serves better than TCP does.
+bool has_infiniband();
 
 /// The named transport, or with an empty name the first that can serve all ranks. Errors: invalid_argument (unknown name),
 /// unsupported (with each transport's reason).

@@ -1,0 +1,187 @@
+#include "transports/tcp/connection.hpp"
+
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace rondo::tcp {
+namespace {
+
+// A message lies in its buffer as it does in the stream, its payload aligned.
+constexpr std::size_t payload_offset = 128;
+constexpr std::size_t head_offset = payload_offset - sizeof(Head);
+constexpr std::size_t most_parts = 16;       ///< of one write
+constexpr std::uint32_t most_reads = 8;      ///< in a row: other peers want their turn
+
+Head& head_of(const Buffer& buffer) { return *reinterpret_cast<Head*>(buffer.data() + head_offset); }
+
+Message view(const Buffer& buffer, std::uint64_t bytes) { return {head_of(buffer).header, buffer.data() + payload_offset, bytes}; }
+
+bool would_block() { return errno == EAGAIN || errno == EINTR; }
+
+}  // namespace
+
+Message Connection::send_slot(std::uint32_t channel, std::uint64_t bytes) {
+  Sending& link = sending_[channel];
+  if (ended_ || link.posted - link.released >= window) return {};
+  if (link.slot && (std::uint64_t{1} << link.slot.size_class) < payload_offset + bytes) buffers_.give(std::move(link.slot));
+  if (!link.slot) link.slot = buffers_.take(payload_offset + bytes);
+  if (!link.slot) return {};
+  link.bytes = bytes;
+  return view(link.slot, bytes);
+}
+
+void Connection::post(std::uint32_t channel) {
+  Sending& link = sending_[channel];
+  Head& head = head_of(link.slot);
+  head.channel = channel;
+  head.kind = Head::Kind::message;
+  head.bytes = link.bytes;
+  ++link.posted;
+  outgoing_.push_back({std::move(link.slot), sizeof(Head) + link.bytes, &link});
+  write();
+}
+
+Message Connection::receive_slot(std::uint32_t channel) {
+  Receiving& link = receiving_[channel];
+  if (link.messages.empty()) read();
+  if (link.messages.empty()) return {};
+  return view(link.messages.front().buffer, link.messages.front().bytes);
+}
+
+void Connection::release(std::uint32_t channel) {
+  Receiving& link = receiving_[channel];
+  buffers_.give(std::move(link.messages.front().buffer));
+  link.messages.pop_front();
+  if (++link.released - link.told < window / 2) return;
+  Buffer credit = buffers_.take(payload_offset);
+  if (!credit) return;  // the next one says it
+  head_of(credit) = {channel, Head::Kind::credit, link.released, {}};
+  link.told = link.released;
+  outgoing_.push_back({std::move(credit), sizeof(Head), nullptr});
+  write();
+}
+
+bool Connection::idle(std::uint32_t channel) const {
+  const auto link = sending_.find(channel);
+  return link == sending_.end() || link->second.posted == link->second.written;
+}
+
+void Connection::write() {
+  while (!outgoing_.empty() && !ended_) {
+    std::array<iovec, most_parts> parts;
+    std::size_t count = 0;
+    for (const Outgoing& frame : outgoing_) {
+      if (count == parts.size()) break;
+      const std::size_t done = count == 0 ? written_ : 0;
+      parts[count++] = {frame.buffer.data() + head_offset + done, frame.bytes - done};
+    }
+    msghdr message{};
+    message.msg_iov = parts.data();
+    message.msg_iovlen = count;
+    const ssize_t sent = sendmsg(socket_.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent < 0 && would_block()) return;
+    if (sent < 0) {
+      ended_ = true;
+      return;
+    }
+    take_written(static_cast<std::size_t>(sent));
+  }
+}
+
+void Connection::take_written(std::size_t bytes) {
+  written_ += bytes;
+  while (!outgoing_.empty() && written_ >= outgoing_.front().bytes) {
+    Outgoing& frame = outgoing_.front();
+    written_ -= frame.bytes;
+    if (frame.link != nullptr) ++frame.link->written;
+    buffers_.give(std::move(frame.buffer));
+    outgoing_.pop_front();
+  }
+}
+
+/// The rest of a payload goes to its place at once, what follows it to the stage.
+void Connection::read() {
+  for (std::uint32_t turn = 0; turn < most_reads && !ended_; ++turn) {
+    std::array<iovec, 2> parts;
+    int count = 0;
+    const std::uint64_t missing = coming_to_ != nullptr ? coming_.bytes - came_ : 0;
+    if (missing != 0) parts[count++] = {coming_.buffer.data() + payload_offset + came_, missing};
+    if (stage_begin_ != 0) {
+      std::memmove(stage_.data(), stage_.data() + stage_begin_, stage_end_ - stage_begin_);
+      stage_end_ -= stage_begin_;
+      stage_begin_ = 0;
+    }
+    parts[count++] = {stage_.data() + stage_end_, stage_.size() - stage_end_};
+    const std::size_t wanted = missing + parts[count - 1].iov_len;
+    const ssize_t got = readv(socket_.get(), parts.data(), count);
+    if (got < 0 && would_block()) return;
+    if (got <= 0) {
+      ended_ = true;
+      return;
+    }
+    const std::uint64_t to_payload = std::min(missing, static_cast<std::uint64_t>(got));
+    came_ += to_payload;
+    stage_end_ += static_cast<std::size_t>(got) - to_payload;
+    if (coming_to_ != nullptr && came_ == coming_.bytes) deliver();
+    parse();
+    if (static_cast<std::size_t>(got) < wanted) return;  // there was no more
+  }
+}
+
+/// Understands what is on the stage, as far as it goes.
+void Connection::parse() {
+  while (coming_to_ == nullptr && stage_end_ - stage_begin_ >= sizeof(Head)) {
+    Head head;
+    std::memcpy(&head, stage_.data() + stage_begin_, sizeof head);
+    stage_begin_ += sizeof head;
+    if (!begin(head)) {
+      ended_ = true;
+      return;
+    }
+    if (coming_to_ == nullptr) continue;
+    const std::uint64_t here = std::min<std::uint64_t>(coming_.bytes, stage_end_ - stage_begin_);
+    std::memcpy(coming_.buffer.data() + payload_offset, stage_.data() + stage_begin_, here);
+    stage_begin_ += here;
+    came_ = here;
+    if (came_ == coming_.bytes) deliver();
+  }
+}
+
+/// False when no peer that keeps to the rules says this, or there is no memory for it.
+bool Connection::begin(const Head& head) {
+  if (head.kind == Head::Kind::credit) {
+    const auto link = sending_.find(head.channel);
+    if (link == sending_.end() || head.bytes > link->second.posted || head.bytes < link->second.released) return false;
+    link->second.released = head.bytes;
+    return true;
+  }
+  if (head.kind != Head::Kind::message || head.bytes > largest_message) return false;
+  Receiving& link = receiving_[head.channel];
+  if (link.received - link.told >= window) return false;
+  coming_.buffer = buffers_.take(payload_offset + head.bytes);
+  if (!coming_.buffer) return false;
+  head_of(coming_.buffer) = head;
+  coming_.bytes = head.bytes;
+  coming_to_ = &link;
+  came_ = 0;
+  return true;
+}
+
+void Connection::deliver() {
+  ++coming_to_->received;
+  coming_to_->messages.push_back(std::move(coming_));
+  coming_to_ = nullptr;
+}
+
+bool Connection::is_delivered() const {
+  int unacknowledged = 0;
+  return ended_ || (outgoing_.empty() && (ioctl(socket_.get(), SIOCOUTQ, &unacknowledged) != 0 || unacknowledged == 0));
+}
+
+}  // namespace rondo::tcp
