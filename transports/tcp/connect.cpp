@@ -73,7 +73,8 @@ class Connecting {
     Fd socket(::socket(place.at.sin6_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!socket) return no_descriptor_left("connect to rank " + std::to_string(peer) + " with", errno, "tcp");
     tune(socket);
-    if (connect(socket.get(), reinterpret_cast<const sockaddr*>(&place.at), length_of(place)) != 0 && errno != EINPROGRESS) return unreachable(peer, place, errno);
+    const auto* at = reinterpret_cast<const sockaddr*>(&place.at);
+    if (connect(socket.get(), at, length_of(place)) != 0 && errno != EINPROGRESS) return unreachable(peer, place, errno);
     calls_.push_back({peer, place, std::move(socket)});
     return {};
   }
@@ -113,7 +114,8 @@ class Connecting {
     for (const Calling& calling : calls_) entries.push_back({calling.socket.get(), POLLOUT, 0});
     for (const Stranger& stranger : strangers_) entries.push_back({stranger.socket.get(), POLLIN, 0});
     const std::int64_t left_ns = std::min(deadline_ns - now_ns(), patience_ns / 8);
-    if (poll(entries.data(), entries.size(), static_cast<int>(std::max<std::int64_t>(0, left_ns) / 1'000'000 + 1)) <= 0) entries.assign(entries.size(), {-1, 0, 0});
+    const int ready = poll(entries.data(), entries.size(), static_cast<int>(std::max<std::int64_t>(0, left_ns) / 1'000'000 + 1));
+    if (ready <= 0) entries.assign(entries.size(), {-1, 0, 0});
     if (auto called = finish_calls({entries.begin() + 1, entries.end()}); !called) return called;
     hear_strangers();
     return entries[0].revents != 0 ? take_in() : Result<void>{};

@@ -179,9 +179,13 @@ void Connection::deliver() {
   coming_to_ = nullptr;
 }
 
-bool Connection::is_delivered() const {
+std::uint64_t Connection::undelivered() const {
+  if (ended_) return 0;
   int unacknowledged = 0;
-  return ended_ || (outgoing_.empty() && (ioctl(socket_.get(), SIOCOUTQ, &unacknowledged) != 0 || unacknowledged == 0));
+  (void)ioctl(socket_.get(), SIOCOUTQ, &unacknowledged);
+  std::uint64_t bytes = static_cast<std::uint64_t>(unacknowledged);
+  for (const Outgoing& frame : outgoing_) bytes += frame.bytes;
+  return bytes - written_;
 }
 
 }  // namespace rondo::tcp

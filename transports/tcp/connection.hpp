@@ -42,8 +42,8 @@ class Connection {
   void read();
   void write();
   bool has_unwritten() const { return !outgoing_.empty(); }
-  /// Everything that was written has reached the peer's kernel, or never will.
-  bool is_delivered() const;
+  /// How many bytes haven't reached the peer's kernel and still may.
+  std::uint64_t undelivered() const;
   /// The peer hung up, or said what no peer says.
   bool has_ended() const { return ended_; }
   int socket() const { return socket_.get(); }

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "base/descriptors.hpp"
@@ -19,7 +20,8 @@ using tcp::Connection;
 
 /// A broken connection counts as the peer's going only after this long: what its other connections say of it may be still on the way.
 constexpr std::int64_t last_words_ns = 200'000'000;
-constexpr std::int64_t farewell_ns = 1'000'000'000;
+/// How long a rank that leaves waits for a peer that takes nothing.
+constexpr std::int64_t farewell_ns = 100'000'000;
 /// A wait looks at its own peer's connection each time; at all others' only so often.
 constexpr std::int64_t look_ns = 3'000;
 
@@ -35,9 +37,11 @@ class TcpTransport final : public Transport {
 
   /// What was posted reaches the peers' kernels before this end goes, unless they went first or take nothing any more.
   ~TcpTransport() override {
-    const std::int64_t deadline_ns = now_ns() + farewell_ns;
-    for (Peer& peer : peers_)
-      while (peer.connection && !peer.connection->is_delivered() && now_ns() < deadline_ns) peer.connection->write();
+    std::int64_t deadline_ns = now_ns() + farewell_ns;
+    for (std::uint64_t last = ~std::uint64_t{0}; last != 0 && now_ns() < deadline_ns;) {
+      const std::uint64_t left = undelivered();
+      if (std::exchange(last, left) > left) deadline_ns = now_ns() + farewell_ns;
+    }
   }
 
   Result<void> start() {
@@ -100,6 +104,16 @@ class TcpTransport final : public Transport {
   bool gone(std::uint32_t rank) const override { return peers_[rank].gone.load(std::memory_order_acquire); }
 
  private:
+  std::uint64_t undelivered() {
+    std::uint64_t bytes = 0;
+    for (Peer& peer : peers_) {
+      if (!peer.connection) continue;
+      peer.connection->write();
+      bytes += peer.connection->undelivered();
+    }
+    return bytes;
+  }
+
   Connection& to(std::uint32_t peer) { return *peers_[peer].connection; }
 
   static void note_end(Peer& peer, std::int64_t now) {

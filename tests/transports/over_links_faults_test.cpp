@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <thread>
 
+#include "links.hpp"
 #include "support/catch.hpp"
 #include "support/faults.hpp"
 #include "support/ranks.hpp"
@@ -20,9 +21,9 @@ using Clock = std::chrono::steady_clock;
 
 constexpr double bound_seconds = 1;
 
-CommunicatorOptions over_ucx(std::chrono::milliseconds timeout = std::chrono::seconds(30)) {
+CommunicatorOptions over(const std::string& links, std::chrono::milliseconds timeout = std::chrono::seconds(30)) {
   CommunicatorOptions options;
-  options.transport = "ucx";
+  options.transport = links;
   options.timeout = timeout;
   return options;
 }
@@ -42,22 +43,25 @@ Result<void> sum_of(Communicator& communicator, std::uint64_t count) {
 
 }  // namespace
 
-TEST_CASE("ranks that disagree over UCX all raise an error within a second that says who called what") {
+TEST_CASE("ranks that disagree over message links all raise an error within a second that says who called what") {
+  const std::string links = each_link();
   const auto cases = disagreements();
   for (std::size_t i = 0; i < cases.size(); ++i)
     for (const std::uint32_t ranks : {2u, 3u, 4u}) {
       INFO("case " << i << ", " << ranks << " ranks");
       const auto body = [&](Communicator& c) { return mismatch(c, cases[i], bound_seconds); };
-      CHECK(complaints(run_processes(ranks, body, over_ucx())) == "");
+      CHECK(complaints(run_processes(ranks, body, over(links))) == "");
     }
 }
 
-TEST_CASE("a sender and a receiver over UCX that disagree on the count both raise a mismatch, and so do the others") {
+TEST_CASE("a sender and a receiver over message links that disagree on the count both raise a mismatch, and so do the others") {
+  const std::string links = each_link();
   const auto body = [](Communicator& communicator) { return pair_mismatch(communicator, bound_seconds); };
-  CHECK(complaints(run_processes(3, body, over_ucx())) == "");
+  CHECK(complaints(run_processes(3, body, over(links))) == "");
 }
 
-TEST_CASE("abort over UCX ends every wait on every rank, also one that comes later, and names who called it") {
+TEST_CASE("abort over message links ends every wait on every rank, also one that comes later, and names who called it") {
+  const std::string links = each_link();
   for (const bool in_call : {false, true}) {
     const auto body = [in_call](Communicator& communicator) -> std::string {
       float value = 1;
@@ -85,11 +89,12 @@ TEST_CASE("abort over UCX ends every wait on every rank, also one that comes lat
       return expect_error(result, Errc::aborted, {"rank 0 ", "called abort()"}, begin);
     };
     INFO((in_call ? "its own rank waits" : "its own rank is in no call"));
-    CHECK(complaints(run_processes(4, body, over_ucx())) == "");
+    CHECK(complaints(run_processes(4, body, over(links))) == "");
   }
 }
 
-TEST_CASE("abort over UCX reaches a rank that comes later, though neither has sent anything before") {
+TEST_CASE("abort over message links reaches a rank that comes later, though neither has sent anything before") {
+  const std::string links = each_link();
   const auto body = [](Communicator& communicator) -> std::string {
     if (communicator.rank() == 0) {
       communicator.abort();
@@ -100,10 +105,11 @@ TEST_CASE("abort over UCX reaches a rank that comes later, though neither has se
     const auto begin = Clock::now();
     return expect_error(communicator.barrier(), Errc::aborted, {"rank 0 ", "called abort()"}, begin);
   };
-  CHECK(complaints(run_processes(2, body, over_ucx(std::chrono::seconds(5)))) == "");
+  CHECK(complaints(run_processes(2, body, over(links, std::chrono::seconds(5)))) == "");
 }
 
-TEST_CASE("a rank over UCX that leaves is named by all that need it, also through a third") {
+TEST_CASE("a rank over message links that leaves is named by all that need it, also through a third") {
+  const std::string links = each_link();
   const auto body = [](Communicator& communicator) -> std::string {
     if (auto done = communicator.barrier(); !done) return to_string(done.error());
     if (communicator.rank() == 1) return "";
@@ -112,10 +118,11 @@ TEST_CASE("a rank over UCX that leaves is named by all that need it, also throug
     if (!wrong.empty()) return wrong;
     return expect_error(communicator.barrier(), Errc::peer_failed, {"rank 1 "}, begin);
   };
-  for (const std::uint32_t ranks : {2u, 3u, 4u}) CHECK(complaints(run_processes(ranks, body, over_ucx())) == "");
+  for (const std::uint32_t ranks : {2u, 3u, 4u}) CHECK(complaints(run_processes(ranks, body, over(links))) == "");
 }
 
-TEST_CASE("messages that a rank over UCX sent before it left arrive, and the one it didn't send is an error") {
+TEST_CASE("messages that a rank over message links sent before it left arrive, and the one it didn't send is an error") {
+  const std::string links = each_link();
   const auto body = [](Communicator& communicator) -> std::string {
     std::vector<std::int32_t> values(10, 5);
     if (communicator.rank() == 1) {
@@ -132,10 +139,11 @@ TEST_CASE("messages that a rank over UCX sent before it left arrive, and the one
     }
     return expect_error(communicator.recv(values.data(), values.size(), DataType::i32, 1), Errc::peer_failed, {"rank 1 "}, begin);
   };
-  CHECK(complaints(run_processes(2, body, over_ucx())) == "");
+  CHECK(complaints(run_processes(2, body, over(links))) == "");
 }
 
-TEST_CASE("a large send over UCX to a rank that leaves without taking it is an error that names the rank") {
+TEST_CASE("a large send over message links to a rank that leaves without taking it is an error that names the rank") {
+  const std::string links = each_link();
   const auto body = [](Communicator& communicator) -> std::string {
     std::vector<float> values(1 << 24, 1);  // sockets take some megabytes in, whether anybody reads them or not
     if (communicator.rank() == 1) {
@@ -145,10 +153,11 @@ TEST_CASE("a large send over UCX to a rank that leaves without taking it is an e
     const auto begin = Clock::now();
     return expect_error(communicator.send(values.data(), values.size(), DataType::f32, 1), Errc::peer_failed, {"rank 1 "}, begin);
   };
-  CHECK(complaints(run_processes(2, body, over_ucx())) == "");
+  CHECK(complaints(run_processes(2, body, over(links))) == "");
 }
 
-TEST_CASE("a killed rank over UCX gives every survivor an error that names it within a second") {
+TEST_CASE("a killed rank over message links gives every survivor an error that names it within a second") {
+  const std::string links = each_link();
   for (const std::uint32_t ranks : {2u, 4u}) {
     const auto body = [](Communicator& communicator) -> std::string {
       for (int i = 0; i < 20; ++i)
@@ -160,14 +169,15 @@ TEST_CASE("a killed rank over UCX gives every survivor an error that names it wi
       while (result && seconds_since(begin) < 10) result = sum_of(communicator, 50'000);
       return expect_error(result, Errc::peer_failed, {"rank " + std::to_string(victim) + " "}, begin);
     };
-    auto answers = run_processes(ranks, body, over_ucx());
+    auto answers = run_processes(ranks, body, over(links));
     CHECK(answers.back() == "ended by signal 9");
     answers.pop_back();
     CHECK(complaints(answers) == "");
   }
 }
 
-TEST_CASE("a deadline that ends on one rank over UCX ends the wait of the others") {
+TEST_CASE("a deadline that ends on one rank over message links ends the wait of the others") {
+  const std::string links = each_link();
   const auto body = [](Communicator& communicator) -> std::string {
     if (communicator.rank() == 2) {
       pause_for(1500);
@@ -179,10 +189,11 @@ TEST_CASE("a deadline that ends on one rank over UCX ends the wait of the others
     if (communicator.rank() == 0) return expect_error(result, Errc::deadline_exceeded, {"rank 2 ", "has not entered"}, begin);
     return expect_error(result, Errc::peer_failed, {"rank 0 ", "did not end within"}, begin);
   };
-  CHECK(complaints(run_processes(3, body, over_ucx(std::chrono::milliseconds(500)))) == "");
+  CHECK(complaints(run_processes(3, body, over(links, std::chrono::milliseconds(500)))) == "");
 }
 
-TEST_CASE("abort over UCX ends started sends at once whose receiver never takes them") {
+TEST_CASE("abort over message links ends started sends at once whose receiver never takes them") {
+  const std::string links = each_link();
   const auto body = [](Communicator& communicator) -> std::string {
     std::vector<float> values(1 << 20, 1);
     if (communicator.rank() == 1) {
@@ -198,52 +209,5 @@ TEST_CASE("abort over UCX ends started sends at once whose receiver never takes 
       if (std::string wrong = expect_error(work.wait(), Errc::aborted, {"abort"}, begin); !wrong.empty()) return wrong;
     return seconds_since(begin) < 0.5 ? "" : "took " + std::to_string(seconds_since(begin)) + " s";
   };
-  CHECK(complaints(run_processes(2, body, over_ucx())) == "");
-}
-
-TEST_CASE("UCX's own variables hold") {
-  setenv("UCX_TLS", "nonsense", 1);
-  const auto made = Communicator::in_process(2, over_ucx());
-  unsetenv("UCX_TLS");
-  REQUIRE_FALSE(made.has_value());
-  CHECK(to_string(made.error()).find("cannot start UCX: No such device") != std::string::npos);
-}
-
-TEST_CASE("UCX says nothing where ranks go, whatever is set of it") {
-  int ends[2];
-  REQUIRE(pipe2(ends, O_NONBLOCK | O_CLOEXEC) == 0);
-  const int error = dup(STDERR_FILENO), output = dup(STDOUT_FILENO);  // UCX writes to the latter
-  const std::vector<const char*> names{"UCX_TLS", "UCX_RNDV_SCHEME", "UCX_WARN_UNUSED_ENV_VARS", "UCX_LOG_LEVEL"};
-  const std::vector<const char*> values{"tcp,self", "put_ppln", "y", "info"};
-  for (std::size_t i = 0; i < names.size(); ++i) setenv(names[i], values[i], 1);
-  std::fflush(stdout);
-  std::setvbuf(stdout, nullptr, _IONBF, 0);
-  dup2(ends[1], STDERR_FILENO);
-  dup2(ends[1], STDOUT_FILENO);
-  const auto body = [](Communicator& communicator) -> std::string {
-    auto done = sum_of(communicator, 300'000);
-    if (!done) return to_string(done.error());
-    std::int32_t unread = 1;  // UCX complains of messages that nobody takes
-    if (communicator.rank() == 2 && !communicator.send(&unread, 1, DataType::i32, 0)) return "the send failed";
-    if (auto met = communicator.barrier(); !met) return to_string(met.error());
-    if (communicator.rank() == 1) raise(SIGKILL);
-    return sum_of(communicator, 300'000) ? "success" : "";
-  };
-  auto answers = run_processes(3, body, over_ucx());
-  dup2(error, STDERR_FILENO);
-  dup2(output, STDOUT_FILENO);
-  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
-  close(error);
-  close(output);
-  for (const char* name : names) unsetenv(name);
-  std::string said(1 << 16, '\0');
-  const ssize_t length = read(ends[0], said.data(), said.size());
-  said.resize(length > 0 ? static_cast<std::size_t>(length) : 0);
-  close(ends[0]);
-  close(ends[1]);
-  CHECK(answers[1] == "ended by signal 9");
-  answers.erase(answers.begin() + 1);
-  CHECK(complaints(answers) == "");
-  CHECK(said.find("rondo error") != std::string::npos);  // the test looks at the right place
-  CHECK(said.find("UCX") == std::string::npos);
+  CHECK(complaints(run_processes(2, body, over(links))) == "");
 }

@@ -1,0 +1,4 @@
+// In a build without UCX.
+#include "links.hpp"
+
+std::string each_link() { return "tcp"; }
