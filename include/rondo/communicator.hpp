@@ -106,12 +106,21 @@ class Communicator {
   static Result<std::vector<Communicator>> in_process(std::uint32_t n, const CommunicatorOptions& options = {});
 
   /// This process's rank of the job that the environment describes, as torchrun sets it: RANK, WORLD_SIZE, MASTER_PORT,
-  /// TORCHELASTIC_RUN_ID, TORCHELASTIC_RESTART_COUNT. Waits until all ranks are there or for bootstrap_timeout.
+  /// TORCHELASTIC_RUN_ID, TORCHELASTIC_RESTART_COUNT; on several machines also MASTER_ADDR and RONDO_JOB_KEY_FILE (docs/several-machines.md). Waits until
+  /// all ranks are there or for bootstrap_timeout.
   /// Errors: invalid_argument names the variable; peer_failed; deadline_exceeded names the ranks that are missing.
   static Result<Communicator> from_environment(const CommunicatorOptions& options = {});
 
   /// A rank of a local job named `job` (any text shared by its `size` processes on this machine).
   static Result<Communicator> local(std::uint32_t rank, std::uint32_t size, const std::string& job, const CommunicatorOptions& options = {});
+
+  /// For ranks on any machines whose program has a way of its own to tell them something: rank 0's process makes an id (at most 127 printable characters),
+  /// and all give it to by_id(). From now on this process listens, on the address by which others reach it (RONDO_NET_INTERFACES, the way to MASTER_ADDR,
+  /// the default route). Whoever has the id can join: it is a secret, for one communicator. Errors: invalid_argument names the variable;
+  /// out_of_resources.
+  static Result<std::string> unique_id();
+  /// Rank `rank` of `size` that were given `id`. Errors: as local(); invalid_argument (not an id; not rank 0's own).
+  static Result<Communicator> by_id(std::uint32_t rank, std::uint32_t size, const std::string& id, const CommunicatorOptions& options = {});
 
   Communicator(Communicator&&) noexcept;             ///< the one moved from may only be assigned to or destroyed
   Communicator& operator=(Communicator&&) noexcept;  ///< likewise; leaves the group that this one was in

@@ -123,7 +123,7 @@ typedef struct {
   double timeout_seconds;            /**< deadline of each operation; 0: RONDO_TIMEOUT of the environment, or 30 minutes; INFINITY: none */
   double bootstrap_timeout_seconds;  /**< deadline of creation; 0: 5 minutes */
   const char* algorithm;             /**< forced wherever it can serve; NULL: RONDO_ALGORITHM of the environment, or the cost model chooses */
-  const char* transport;             /**< "shm" or "ucx"; NULL: the first that can serve all pairs */
+  const char* transport;             /**< "shm", "ucx" or "tcp"; NULL: the first that can serve all pairs */
   uint64_t strict;                   /**< not 0: reductions whose bits depend on the inputs and the number of ranks alone, as
                                           rondo::CommunicatorOptions::strict says; 0: RONDO_STRICT of the environment, or not */
   uint64_t coalesce_bytes;           /**< all_reduces with fewer bytes that are started one after another run together, up to so many bytes, as
@@ -145,6 +145,19 @@ rondo_status rondo_create_from_environment(double timeout_seconds, rondo_communi
 /** Rank `rank` of a job of `size` processes on this machine that share the text `job`. Blocks until all ranks are there. Errors: as
  * rondo_create_from_environment(). */
 rondo_status rondo_create_local(uint32_t rank, uint32_t size, const char* job, double timeout_seconds, rondo_communicator** communicator);
+
+/** A text of rondo_get_unique_id(), with a zero behind it. */
+typedef struct {
+  char text[128]; /**< printable characters alone */
+} rondo_unique_id;
+
+/** For ranks on any machines whose program has a way of its own to tell them something: rank 0's process makes an id, and all give it to
+ * rondo_create_by_id(). As rondo::Communicator::unique_id(). Errors: RONDO_INVALID_ARGUMENT, RONDO_OUT_OF_RESOURCES. */
+rondo_status rondo_get_unique_id(rondo_unique_id* id);
+
+/** Rank `rank` of `size` that were given `id`. `options`: NULL for the defaults. Blocks until all ranks are there. Errors: as
+ * rondo_create_from_environment_with_options(); RONDO_INVALID_ARGUMENT (not an id; not rank 0's own). */
+rondo_status rondo_create_by_id(uint32_t rank, uint32_t size, const rondo_unique_id* id, const rondo_options* options, rondo_communicator** communicator);
 
 /** `count` ranks in this process, for as many threads: communicators[r] is rank r's. Blocks for some milliseconds. */
 rondo_status rondo_create_in_process(uint32_t count, double timeout_seconds, rondo_communicator** communicators);

@@ -38,10 +38,11 @@ namespace {
 
 constexpr std::chrono::seconds longest_drain(10);
 
-/// What the default group's ranks agreed on. Groups within it need no store to find one another: their names are derived from this.
+/// What the default group's ranks agreed on. Where they are on one machine, groups within it need no store to find one another: their names are derived
+/// from this.
 struct World {
   std::mutex mutex;
-  std::string nonce;                         ///< empty: there is no default group
+  std::string nonce;                         ///< empty: there is no default group, or it is on several machines
   std::shared_ptr<const Processes> processes;
   std::map<std::string, std::uint64_t> made;  ///< groups of each name so far: ranks make them in the same order
 };
@@ -72,6 +73,7 @@ std::string fresh_nonce() {
 /// What ranks agreed on that met: a text that they share, and no others, and who they are.
 struct Meeting {
   std::string nonce;
+  bool by_id = false;     ///< they are on several machines, and the text is a unique id of the library's
   std::shared_ptr<const Processes> processes;
   bool of_world = false;  ///< who they are in the default group
 };
@@ -83,38 +85,52 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
+/// For ranks on several machines: rank 0 listens, and tells the others where, with a key.
+std::string fresh_id() {
+  rondo_unique_id id{};
+  if (const rondo_status status = rondo_get_unique_id(&id); status != RONDO_SUCCESS) throw_failure(status, "a group on several machines");
+  return id.text;
+}
+
 /// All ranks say through the store where they are, and rank 0 names the job. A store may have been used before by a group of the same name: its
-/// ranks count their groups.
-Meeting meet(const GroupOptions& options) {
+/// ranks count their groups. `purpose`: of several meetings of one group.
+Meeting meet(const GroupOptions& options, const std::string& purpose = "") {
   const auto bytes = [](const std::string& text) { return std::vector<std::uint8_t>(text.begin(), text.end()); };
-  const auto key = [&](std::int64_t count, std::uint32_t rank) { return "rondo/" + std::to_string(count) + "/" + std::to_string(rank); };
+  const std::string prefix = "rondo/" + (purpose.empty() ? "" : purpose + "/");
+  const auto key = [&](std::int64_t count, std::uint32_t rank) { return prefix + std::to_string(count) + "/" + std::to_string(rank); };
   c10d::Store& store = *options.store;
-  const std::int64_t count = store.add("rondo/made/" + std::to_string(options.rank), 1);
+  const std::int64_t count = store.add(prefix + "made/" + std::to_string(options.rank), 1);
   const std::vector<std::string> here = lines_of(machine());  // and the host
   store.set(key(count, options.rank), bytes(here[0] + "\n" + here[1] + "\n" + Processes::own() + "\n" + (options.rank == 0 ? fresh_nonce() : "-")));
-  std::string nonce;
+  Meeting meeting;
   std::vector<std::string> processes;
   for (std::uint32_t rank = 0; rank < options.size; ++rank) {
     const auto said = store.get(key(count, rank));
     const std::vector<std::string> lines = lines_of(std::string(said.begin(), said.end()));
     TORCH_CHECK_WITH(DistBackendError, lines.size() == 4, "rondo: rank ", rank, " wrote nonsense into the store");
-    TORCH_CHECK_NOT_IMPLEMENTED(lines[0] == here[0], "rondo: rank ", rank, " runs elsewhere than rank ", options.rank, " (", lines[1], ", ", here[1],
-                                "): ranks on several machines, in several network namespaces or of several users can't form a group yet; use the backend "
-                                "'gloo' there");
-    processes.push_back(lines[2]);
-    if (rank == 0) nonce = lines[3];
+    const bool is_here = lines[0] == here[0];
+    meeting.by_id |= !is_here;
+    processes.push_back(is_here ? lines[2] : "");
+    if (rank == 0) meeting.nonce = lines[3];
   }
-  return {nonce, std::make_shared<const Processes>(processes), false};
+  meeting.processes = std::make_shared<const Processes>(processes);
+  if (!meeting.by_id) return meeting;
+  const std::string of_id = key(count, options.size);
+  if (options.rank == 0) store.set(of_id, bytes(fresh_id()));
+  const auto said = store.get(of_id);
+  meeting.nonce.assign(said.begin(), said.end());
+  return meeting;
 }
 
 /// What the ranks of this group share, and no other group.
 Meeting job_of(const GroupOptions& options) {
   if (!options.is_world && !options.name.empty()) {
     const std::lock_guard lock(world().mutex);
-    if (!world().nonce.empty()) return {world().nonce + "/" + options.name + "/" + std::to_string(++world().made[options.name]), world().processes, true};
+    if (!world().nonce.empty())
+      return {world().nonce + "/" + options.name + "/" + std::to_string(++world().made[options.name]), false, world().processes, true};
   }
   Meeting meeting = meet(options);
-  if (options.is_world) {
+  if (options.is_world && !meeting.by_id) {
     const std::lock_guard lock(world().mutex);
     world().nonce = meeting.nonce;
     world().processes = meeting.processes;
@@ -160,31 +176,39 @@ void throw_failure(rondo_status status, const std::string& what) {
   C10_THROW_ERROR(DistBackendError, text);
 }
 
-Group::Group(const GroupOptions& options) : joined_(std::make_shared<Joined>()), rank_(options.rank), size_(options.size), timeout_(options.timeout) {
+Group::Group(const GroupOptions& options)
+    : joined_(std::make_shared<Joined>()), rank_(options.rank), size_(options.size), timeout_(options.timeout) {
   const Meeting meeting = job_of(options);
   job_ = meeting.nonce;
-  if (options.is_world) world_ = meeting.nonce;
+  by_id_ = meeting.by_id;
+  if (by_id_) options_ = options;
+  if (options.is_world && !by_id_) world_ = meeting.nonce;
   joined_->processes = meeting.processes;
   if (meeting.of_world) joined_->global_ranks = options.global_ranks;
   join(options.is_world);
 }
 
 Group::Group(const Group& of, const std::string& name)
-    : joined_(std::make_shared<Joined>()), rank_(of.rank_), size_(of.size_), timeout_(of.timeout_), job_(of.job_ + "/" + name) {
+    : joined_(std::make_shared<Joined>()), rank_(of.rank_), size_(of.size_), timeout_(of.timeout_), options_(of.options_), job_(of.job_ + "/" + name),
+      by_id_(of.by_id_) {
+  if (by_id_) job_ = meet(options_, name).nonce;
   joined_->processes = of.joined_->processes;
   joined_->global_ranks = of.joined_->global_ranks;
   join(false);
 }
 
 void Group::join(bool at_once) {
-  const auto create = [joined = joined_, rank = rank_, size = size_, timeout = timeout_, job = job_] {
+  const auto create = [joined = joined_, rank = rank_, size = size_, timeout = timeout_, job = job_, by_id = by_id_] {
     rondo_options choices{};
     choices.size = sizeof choices;
     choices.timeout_seconds = choices.bootstrap_timeout_seconds = std::chrono::duration<double>(timeout).count();
     choices.context = joined.get();
     choices.stays_away = [](void* context, std::uint32_t asked) { return static_cast<const Joined*>(context)->never_comes(asked) ? 1 : 0; };
     rondo_communicator* made = nullptr;
-    const rondo_status status = rondo_create_local_with_options(rank, size, job.c_str(), &choices, &made);
+    rondo_unique_id id{};
+    if (by_id) job.copy(id.text, sizeof id.text - 1);
+    const rondo_status status = by_id ? rondo_create_by_id(rank, size, &id, &choices, &made)
+                                      : rondo_create_local_with_options(rank, size, job.c_str(), &choices, &made);
     const std::lock_guard lock(joined->mutex);
     joined->status = status;
     if (status != RONDO_SUCCESS) joined->failure = rondo_last_error();

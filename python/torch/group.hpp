@@ -44,9 +44,9 @@ class InFlight {
 
 class Group {
  public:
-  /// NotImplementedError: not all ranks can share memory, which all of them are told.
   /// The default group is joined here, blocking until all ranks have come. Another one is joined by a thread of its own, so that making it costs its
-  /// caller nothing and no rank waits for another; communicator() waits for it.
+  /// caller nothing and no rank waits for another; communicator() waits for it. But ranks on several machines meet through the store for each group, which
+  /// blocks until all have come.
   explicit Group(const GroupOptions& options);
   /// The ranks of a group once more, which all of them make under the same name, once. Joined by a thread of its own.
   Group(const Group& of, const std::string& name);
@@ -81,7 +81,9 @@ class Group {
   const std::shared_ptr<InFlight> in_flight_ = std::make_shared<InFlight>();  // shared with operations, which may outlive this
   const std::uint32_t rank_, size_;
   std::chrono::milliseconds timeout_;
-  std::string job_;    ///< what its ranks share, and no other group's
+  GroupOptions options_;  ///< where its ranks are on several machines: they meet through the store for each thing that they make
+  std::string job_;    ///< what its ranks share, and no other group's: a name, or where they are on several machines a unique id
+  bool by_id_ = false;
   std::string world_;  ///< of the default group: what its ranks agreed on
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <sstream>
 
 #include "base/text.hpp"
 
@@ -30,6 +31,9 @@ const std::vector<Variable>& known_variables() {
       {"RONDO_STAGING_BYTES", "shared memory that a process may use for staging and control",
        "a size from 64K to 64G, suffixes K, M and G", "8M"},
       {"RONDO_KERNEL_COPIES", "the kernel may copy from one process's memory to another's (process_vm_readv); 0 on any rank: it does on none", "0, 1", "1"},
+      {"RONDO_NET_INTERFACES", "network interfaces for what goes to other machines: the first that has an address is used",
+       "names with commas between them, as eth0,ib0",
+       "the one by which rank 0 is reached"},
       {"RONDO_JOB_KEY_FILE", "the secret by which ranks on several machines know one another, equal on all of them",
        "a file of mode 0600 with 64 hexadecimal digits", "none: whoever reaches rank 0's port can join"},
       {"RONDO_REQUIRE_JOB_KEY", "ranks on several machines that have no key are an error", "0, 1", "0"},
@@ -151,6 +155,14 @@ Result<Config> parse_config(const Environment& environment) {
     result.staging_bytes = *bytes;
   }
   if (auto read = read_switch(environment, "RONDO_KERNEL_COPIES", result.kernel_copies); !read) return read.error();
+  if (const auto text = lookup(environment, "RONDO_NET_INTERFACES")) {
+    std::istringstream names(*text);
+    for (std::string name; std::getline(names, name, ',');) {
+      if (name.empty() || name.find_first_of(" /") != std::string::npos) return bad_value("RONDO_NET_INTERFACES", *text);
+      result.net_interfaces.push_back(name);
+    }
+    if (result.net_interfaces.empty()) return bad_value("RONDO_NET_INTERFACES", *text);
+  }
   result.job_key_file = lookup(environment, "RONDO_JOB_KEY_FILE").value_or("");
   if (auto read = read_switch(environment, "RONDO_REQUIRE_JOB_KEY", result.require_job_key); !read) return read.error();
   result.cache_folder = user_cache_folder(environment);

@@ -46,6 +46,12 @@ Proof prove(const JobKey& key, Side side, const std::string& job, const Knock& k
   return hash.proof();
 }
 
+JobKey combine(const JobKey& a, const JobKey& b) {
+  Hash hash(a);
+  hash.add(b.data(), JobKey::size());
+  return JobKey(hash.proof());
+}
+
 bool is_same(const Proof& a, const Proof& b) { return sodium_memcmp(a.data(), b.data(), a.size()) == 0; }
 
 }  // namespace rondo

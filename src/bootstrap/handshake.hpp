@@ -38,6 +38,9 @@ Nonce fresh_nonce();
 
 Proof prove(const JobKey& key, Side side, const std::string& job, const Knock& knock, const Nonce& answer);
 
+/// A key that takes both to know.
+JobKey combine(const JobKey& a, const JobKey& b);
+
 /// In a time that doesn't depend on the bytes.
 bool is_same(const Proof& a, const Proof& b);
 

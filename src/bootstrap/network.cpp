@@ -13,10 +13,10 @@ namespace rondo {
 namespace {
 
 Result<std::vector<PeerSocket>> meet(std::uint32_t rank, std::uint32_t size, const MeetingPlace& place, std::int64_t deadline_ns, const Result<void>& room,
-                                     const StaysAway& stays_away) {
+                                     const StaysAway& stays_away, Fd listener) {
   if (rank == 0) {
     if (size == 1) return room ? Result<std::vector<PeerSocket>>(std::vector<PeerSocket>(1)) : room.error();
-    auto door = open_network_door(place, deadline_ns);
+    auto door = open_network_door(place, deadline_ns, std::move(listener));
     if (!door) return room ? door.error() : room.error();
     return hold_meeting(**door, size, place.job, deadline_ns, room, stays_away);
   }
@@ -46,28 +46,6 @@ std::string text_of(const sockaddr* address, socklen_t length) {
   return (colons ? "[" : "") + std::string(host.data()) + (colons ? "]:" : ":") + port.data();
 }
 
-std::string address_of_end(int socket) {
-  sockaddr_storage own{};
-  socklen_t length = sizeof own;
-  std::array<char, NI_MAXHOST> host{};
-  auto* address = reinterpret_cast<sockaddr*>(&own);
-  if (getsockname(socket, address, &length) != 0) return {};
-  if (getnameinfo(address, length, host.data(), host.size(), nullptr, 0, NI_NUMERICHOST) != 0) return {};
-  return host.data();
-}
-
-std::string address_towards(const std::string& address) {
-  int error = 0;
-  const Addresses there = resolve({address, 1, {}, {}}, error);
-  if (there == nullptr) return {};
-  // Connecting it sends nothing: the kernel looks up the route.
-  const Fd socket(::socket(there->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  if (!socket || connect(socket.get(), there->ai_addr, there->ai_addrlen) != 0) return {};
-  return address_of_end(socket.get());
-}
-
-bool is_loopback(const std::string& address) { return address.starts_with("127.") || address == "::1"; }
-
 void tune(int socket) {
   const auto set = [socket](int level, int option, int value) { (void)setsockopt(socket, level, option, &value, sizeof value); };
   set(IPPROTO_TCP, TCP_NODELAY, 1);
@@ -81,8 +59,8 @@ void tune(int socket) {
 }
 
 Result<std::unique_ptr<Bootstrap>> make_network_bootstrap(std::uint32_t rank, std::uint32_t size, const MeetingPlace& place, std::int64_t deadline_ns,
-                                                          const StaysAway& stays_away) {
-  auto peers = meet(rank, size, place, deadline_ns, check_descriptors(size, 1), stays_away);
+                                                          const StaysAway& stays_away, Fd listener) {
+  auto peers = meet(rank, size, place, deadline_ns, check_descriptors(size, 1), stays_away, std::move(listener));
   if (!peers) return peers.error();
   return make_star(rank, size, std::move(*peers), false);
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fd.hpp"
 #include "bootstrap/bootstrap.hpp"
 #include "bootstrap/door.hpp"
 #include "bootstrap/job_key.hpp"
@@ -26,8 +27,9 @@ struct MeetingPlace {
 /// Whoever can't is dropped, and holds nobody up. No descriptors pass. Blocks until connected, rank 0 until all are.
 /// Errors: invalid_argument (the place can't be had or isn't rank 0's; who listens there has another key or job), out_of_resources,
 /// mismatch (of library versions or sizes), and those of all_gather.
+/// `listener`: rank 0's, where it listens at the place already.
 Result<std::unique_ptr<Bootstrap>> make_network_bootstrap(std::uint32_t rank, std::uint32_t size, const MeetingPlace& place, std::int64_t deadline_ns,
-                                                          const StaysAway& stays_away = {});
+                                                          const StaysAway& stays_away = {}, Fd listener = {});
 
 // The parts of it.
 
@@ -42,19 +44,14 @@ Addresses resolve(const MeetingPlace& place, int& error);
 /// "10.0.0.2:29500"
 std::string text_of(const sockaddr* address, socklen_t length);
 
-/// The numeric address of this end of a connection.
-std::string address_of_end(int socket);
-
-/// This machine's numeric address on the way to another one's; empty where there is no way.
-std::string address_towards(const std::string& address);
-
-bool is_loopback(const std::string& address);
-
 /// Small messages leave at once, and a peer that has vanished is an error within 3 s.
 void tune(int socket);
 
-/// Rank 0's door. Waits for the port up to 3 s, as an earlier meeting there may be about to end.
-Result<std::unique_ptr<Door>> open_network_door(const MeetingPlace& place, std::int64_t deadline_ns);
+/// Rank 0's door. Waits for the port up to 3 s, as an earlier meeting there may be about to end. `listener`, where it has one, listens there already.
+Result<std::unique_ptr<Door>> open_network_door(const MeetingPlace& place, std::int64_t deadline_ns, Fd listener);
+
+/// A listener at `address`, or none and the call's error in errno. Nobody is taken in yet; callers wait.
+Fd listen_at(const sockaddr* address, socklen_t length);
 
 /// Any other rank: a socket to rank 0, by which this one is taken in.
 Result<PeerSocket> come_to_network(std::uint32_t rank, std::uint32_t size, const MeetingPlace& place, std::int64_t deadline_ns,

@@ -103,19 +103,6 @@ sockaddr_storage everywhere(const sockaddr* address, socklen_t length) {
   return all;
 }
 
-/// A listener at `address`, or none and the call's error in errno.
-Fd listen_at(const sockaddr* address, socklen_t length) {
-  Fd listener(socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  const int yes = 1;
-  if (!listener) return listener;
-  (void)setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  if (bind(listener.get(), address, length) == 0 && listen(listener.get(), SOMAXCONN) == 0) return listener;
-  const int number = errno;
-  listener.reset();
-  errno = number;
-  return listener;
-}
-
 Error no_place(const MeetingPlace& place, int number) {
   const std::string where = place.host + ":" + std::to_string(place.port);
   if (number == EADDRINUSE)
@@ -128,7 +115,20 @@ Error no_place(const MeetingPlace& place, int number) {
 
 }  // namespace
 
-Result<std::unique_ptr<Door>> open_network_door(const MeetingPlace& place, std::int64_t deadline_ns) {
+Fd listen_at(const sockaddr* address, socklen_t length) {
+  Fd listener(socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const int yes = 1;
+  if (!listener) return listener;
+  (void)setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  if (bind(listener.get(), address, length) == 0 && listen(listener.get(), SOMAXCONN) == 0) return listener;
+  const int number = errno;
+  listener.reset();
+  errno = number;
+  return listener;
+}
+
+Result<std::unique_ptr<Door>> open_network_door(const MeetingPlace& place, std::int64_t deadline_ns, Fd opened) {
+  if (opened) return std::unique_ptr<Door>(std::make_unique<NetworkDoor>(std::move(opened), place));
   int error = 0;
   const Addresses all = resolve(place, error);
   if (all == nullptr)

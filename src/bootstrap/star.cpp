@@ -9,7 +9,7 @@
 #include "bootstrap/frame.hpp"
 #include "bootstrap/lifelines.hpp"
 #include "bootstrap/meeting.hpp"
-#include "bootstrap/network.hpp"
+#include "bootstrap/own_address.hpp"
 
 namespace rondo {
 namespace {

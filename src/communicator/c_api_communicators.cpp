@@ -72,6 +72,26 @@ rondo_status rondo_create_local_with_options(uint32_t rank, uint32_t size, const
   });
 }
 
+rondo_status rondo_get_unique_id(rondo_unique_id* id) {
+  return guarded([&]() -> Result<void> {
+    if (auto error = find_null({{"id", id}})) return *error;
+    const auto made = Communicator::unique_id();
+    if (!made) return made.error();
+    std::memset(id, 0, sizeof *id);
+    made->copy(id->text, sizeof id->text - 1);
+    return {};
+  });
+}
+
+rondo_status rondo_create_by_id(uint32_t rank, uint32_t size, const rondo_unique_id* id, const rondo_options* options, rondo_communicator** communicator) {
+  return guarded([&]() -> Result<void> {
+    if (auto error = find_null({{"id", id}, {"communicator", communicator}})) return *error;
+    const auto checked = options_of(options);
+    if (!checked) return checked.error();
+    return hand_over(Communicator::by_id(rank, size, std::string(id->text, strnlen(id->text, sizeof id->text)), *checked), communicator);
+  });
+}
+
 rondo_status rondo_create_in_process_with_options(uint32_t count, const rondo_options* options, rondo_communicator** communicators) {
   return guarded([&]() -> Result<void> {
     if (auto error = find_null({{"communicators", communicators}})) return *error;

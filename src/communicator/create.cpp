@@ -9,6 +9,7 @@
 #include "base/config.hpp"
 #include "base/crash_point.hpp"
 #include "base/kernel_copy.hpp"
+#include "bootstrap/own_address.hpp"
 #include "communicator/last_words.hpp"
 #include "communicator/layouts.hpp"
 #include "communicator/probe.hpp"
@@ -146,7 +147,9 @@ Result<RankInfo> introduction(std::uint32_t rank, std::uint32_t size, const Comm
   own.host = std::move(*host);
   own.host_name = host_name();
   own.process = getpid();
-  own.address = bootstrap.own_address();
+  auto address = config()->net_interfaces.empty() ? Result<std::string>(bootstrap.own_address()) : address_of_interface(config()->net_interfaces);
+  if (!address) return address.error();
+  own.address = std::move(*address);
   own.infiniband = has_infiniband();
   own.share_bytes = share_bytes;
   if (ranks_here < size) own.symmetric_bytes = symmetric_room_bytes(size);  // threads of one process need none

@@ -1,11 +1,17 @@
 #include "communicator/meet.hpp"
 
+#include <unistd.h>
+
+#include <atomic>
 #include <cstring>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "base/log.hpp"
 #include "bootstrap/handshake.hpp"
 #include "bootstrap/network.hpp"
+#include "bootstrap/unique_id.hpp"
 #include "rondo/topology.hpp"
 
 namespace rondo {
@@ -33,48 +39,77 @@ std::string fresh_name() {
   return name;
 }
 
-/// The key of this process's configuration. None: said once, by rank 0.
-Result<JobKey> job_key(const JobEnvironment& job) {
+/// The key of this process's configuration; null: there is none. Error where one is wanted.
+Result<std::optional<JobKey>> configured_key() {
   const auto& set = config();
   if (!set) return set.error();
-  if (!set->job_key_file.empty()) return read_job_key(set->job_key_file);
-  if (set->require_job_key)
+  if (set->job_key_file.empty() && set->require_job_key)
     return Error{Errc::invalid_argument, "RONDO_REQUIRE_JOB_KEY is 1, and RONDO_JOB_KEY_FILE names no key for ranks on several machines", 0, "bootstrap"};
-  if (job.rank == 0)
-    log_warn("this job has no key (RONDO_JOB_KEY_FILE): whoever reaches " + job.master_address + ":" + std::to_string(job.master_port) +
-             " can join it or end it");
-  return JobKey();
+  if (set->job_key_file.empty()) return std::optional<JobKey>();
+  auto key = read_job_key(set->job_key_file);
+  if (!key) return key.error();
+  return std::optional<JobKey>(*key);
+}
+
+void warn_of_no_key(const JobEnvironment& job) {
+  log_warn("this job has no key (RONDO_JOB_KEY_FILE): whoever reaches " + job.master_address + ":" + std::to_string(job.master_port) +
+           " can join it or end it");
 }
 
 /// Where every rank is and a name that nobody else knows, from rank 0; the name is empty where they aren't all on one machine.
 Result<std::string> common_name(Bootstrap& bootstrap, std::int64_t deadline_ns) {
   auto host = host_identity();
   if (!host) return host.error();
-  auto all = bootstrap.all_gather(address_of(*host + "\n" + fresh_name()), deadline_ns);
+  const std::string place = *host + " of user " + std::to_string(getuid());  // others' processes may not hand memory to this one's
+  auto all = bootstrap.all_gather(address_of(place + "\n" + fresh_name()), deadline_ns);
   if (!all) return all.error();
   std::string name;
   for (const Address& told : all->all()) {
     const std::string text = text_of(told);
     const std::size_t end = text.find('\n');
-    if (end == std::string::npos || text.compare(0, end, *host) != 0) return std::string();
+    if (end == std::string::npos || text.compare(0, end, place) != 0) return std::string();
     if (name.empty()) name = text.substr(end + 1);
   }
   return name;
+}
+
+/// Over TCP; and once more over a UNIX socket where that turns out to do.
+Result<std::unique_ptr<Bootstrap>> meet_at(std::uint32_t rank, std::uint32_t size, const MeetingPlace& place, std::int64_t deadline_ns,
+                                           const StaysAway& stays_away, Fd listener) {
+  auto bootstrap = make_network_bootstrap(rank, size, place, deadline_ns, stays_away, std::move(listener));
+  if (!bootstrap || size == 1) return bootstrap;
+  const auto name = common_name(**bootstrap, deadline_ns);
+  if (!name) return name.error();
+  if (name->empty()) return bootstrap;
+  return make_local_bootstrap(rank, size, *name, deadline_ns, stays_away);
 }
 
 }  // namespace
 
 Result<std::unique_ptr<Bootstrap>> meet(const JobEnvironment& job, std::int64_t deadline_ns, const StaysAway& stays_away) {
   if (!job.several_machines) return make_local_bootstrap(job.rank, job.size, name_of(job), deadline_ns, stays_away);
-  auto key = job_key(job);
+  const auto key = configured_key();
   if (!key) return key.error();
-  const MeetingPlace place{job.master_address, job.master_port, name_of(job), *key};
-  auto bootstrap = make_network_bootstrap(job.rank, job.size, place, deadline_ns, stays_away);
-  if (!bootstrap || job.size == 1) return bootstrap;
-  const auto name = common_name(**bootstrap, deadline_ns);
-  if (!name) return name.error();
-  if (name->empty()) return bootstrap;
-  return make_local_bootstrap(job.rank, job.size, *name, deadline_ns, stays_away);
+  if (!*key && job.rank == 0) warn_of_no_key(job);
+  return meet_at(job.rank, job.size, {job.master_address, job.master_port, name_of(job), key->value_or(JobKey())}, deadline_ns, stays_away, {});
+}
+
+Result<std::unique_ptr<Bootstrap>> meet_by_id(std::uint32_t rank, std::uint32_t size, const std::string& id, std::int64_t deadline_ns,
+                                              const StaysAway& stays_away) {
+  auto place = place_of_unique_id(id);
+  if (!place) return place.error();
+  const auto key = configured_key();
+  if (!key) return key.error();
+  if (*key) place->key = combine(**key, place->key);
+  Fd listener = take_listener(id);
+  if (rank == 0 && !listener)
+    return Error{Errc::invalid_argument, "rank 0's process didn't make this unique id, or has used it before; each communicator needs one of its own", 0,
+                 "bootstrap"};
+  auto bootstrap = meet_at(rank, size, *place, deadline_ns, stays_away, std::move(listener));
+  static std::atomic<bool> warned{false};
+  if (bootstrap && rank == 0 && !*key && !(*bootstrap)->passes_descriptors() && !warned.exchange(true, std::memory_order_relaxed))
+    log_warn("this job has no key (RONDO_JOB_KEY_FILE): whoever read its unique id on the way to the ranks could have joined");
+  return bootstrap;
 }
 
 }  // namespace rondo

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "base/config.hpp"
 #include "bootstrap/bootstrap.hpp"
@@ -13,5 +14,10 @@ namespace rondo {
 /// to be on one machine meet there once more, for only so can they share memory. Blocks as make_local_bootstrap does; errors: its own,
 /// make_network_bootstrap's and, where the key is wrong or is wanted and missing, invalid_argument.
 Result<std::unique_ptr<Bootstrap>> meet(const JobEnvironment& job, std::int64_t deadline_ns, const StaysAway& stays_away);
+
+/// Ranks that were given an id meet where it says, over TCP, and once more as above. The key is the id's, with the job's where there is one. Errors: the
+/// same, and invalid_argument where rank 0's process didn't make the id, or has used it before.
+Result<std::unique_ptr<Bootstrap>> meet_by_id(std::uint32_t rank, std::uint32_t size, const std::string& id, std::int64_t deadline_ns,
+                                              const StaysAway& stays_away);
 
 }  // namespace rondo

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string_view>
 
-#include "bootstrap/network.hpp"
+#include "bootstrap/own_address.hpp"
 #include "transports/shm/shm.hpp"
 #include "transports/tcp/tcp.hpp"
 #ifdef RONDO_HAS_UCX

@@ -112,6 +112,31 @@ TEST_CASE("ranks that are known to stay away aren't waited for") {
   CHECK(complaints(run_children({body(0), body(2)}, 20)) == "");
 }
 
+TEST_CASE("through C ranks in processes are made by a unique id that rank 0 hands to the others") {
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  const auto rank = [&](std::uint32_t number) {
+    return [&ends, number]() -> std::string {
+      setenv("RONDO_NET_INTERFACES", "lo", 1);
+      rondo_unique_id id{};
+      std::string wrong;
+      if (number == 0) wrong = expect(rondo_get_unique_id(&id), RONDO_SUCCESS);
+      if (number == 0 && write(ends[1], &id, sizeof id) != static_cast<ssize_t>(sizeof id)) wrong += "the id can't be handed over";
+      if (number != 0 && read(ends[0], &id, sizeof id) != static_cast<ssize_t>(sizeof id)) wrong += "no id has come";
+      const rondo_options options = options_with(60, 60, nullptr, nullptr);
+      Rank c = nullptr;
+      float value = 1;
+      wrong = first_wrong({wrong, expect(rondo_create_by_id(number, 2, &id, &options, &c), RONDO_SUCCESS),
+                           expect(rondo_all_reduce(c, &value, &value, 1, RONDO_F32, RONDO_SUM), RONDO_SUCCESS)});
+      rondo_destroy(c);
+      return first_wrong({wrong, value == 2 ? "" : "a wrong sum"});
+    };
+  };
+  CHECK(complaints(run_children({rank(0), rank(1)}, 60)) == "");
+  close(ends[0]);
+  close(ends[1]);
+}
+
 TEST_CASE("through C ranks in processes are made with options, and those that don't come are named after the time that was set") {
   const std::string job = "c_api_creation" + std::to_string(getpid());
   const auto rank = [&](std::uint32_t number) {

@@ -1,6 +1,7 @@
 // Ranks on several hosts: they find one another by their environment, get right results, and their bytes cross the network.
+#include <unistd.h>
+
 #include <cstdlib>
-#include <numeric>
 
 #include "jobs.hpp"
 #include "support/catch.hpp"
@@ -32,6 +33,69 @@ TEST_CASE("the bytes of an all_reduce between hosts cross the network, as many a
   const double wanted = count * sizeof(float);  // of 2 ranks each sends the whole once: half of it to be reduced, half reduced
   CHECK(sent > wanted);
   CHECK(sent < 1.1 * wanted + 200e3);  // headers, acknowledgements, and what is said at creation
+}
+
+TEST_CASE("ranks that are given rank 0's id meet by it, whatever else their environment says") {
+  if (!can_make_hosts()) return;
+  const Hosts hosts(2);
+  REQUIRE(hosts.trouble() == "");
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  const auto first = [&]() -> std::string {
+    auto id = Communicator::unique_id();
+    if (!id) return to_string(id.error());
+    if (id->size() > 127 || write(ends[1], id->data(), id->size()) != static_cast<ssize_t>(id->size())) return "the id is " + *id;
+    auto made = Communicator::by_id(0, 2, *id, quick());
+    return made ? every_collective(*made) : to_string(made.error());
+  };
+  const auto second = [&]() -> std::string {
+    char id[128];
+    const ssize_t length = read(ends[0], id, sizeof id);
+    if (length <= 0) return "no id";
+    auto made = Communicator::by_id(1, 2, std::string(id, static_cast<std::size_t>(length)), quick());
+    return made ? every_collective(*made) : to_string(made.error());
+  };
+  CHECK(complaints(run_children({hosts.on(0, first), hosts.on(1, second)}, 60)) == "");
+  close(ends[0]);
+  close(ends[1]);
+}
+
+TEST_CASE("an id that rank 0 didn't make, or that isn't one, is an error that says so") {
+  // In a child: this process's configuration must stay unread for the tests that change its environment.
+  const auto body = []() -> std::string {
+    const auto refused = [](std::uint32_t rank, const std::string& id, const char* words) {
+      const auto made = Communicator::by_id(rank, 2, id, quick());
+      const std::string text = made ? "it was taken" : to_string(made.error());
+      return text.find(words) != std::string::npos ? "" : id + ": " + text + "\n";
+    };
+    const auto id = Communicator::unique_id();
+    if (!id) return to_string(id.error());
+    std::string wrong = refused(0, id->substr(0, id->size() - 1) + (id->back() == '0' ? "1" : "0"), "didn't make this unique id");
+    const std::string key(64, 'a');
+    for (const std::string& text : {std::string(), std::string("rondo1/"), id->substr(1), id->substr(0, id->size() - 1), *id + "0", "rondo1/127.0.0.1/0/" + key,
+                                    "rondo1/127.0.0.1/99999/" + key, "rondo1/127.0.0.1/1/" + std::string(64, 'g')})
+      wrong += refused(1, text, "isn't a unique id");
+    return wrong;
+  };
+  CHECK(complaints(run_children({body})) == "");
+}
+
+TEST_CASE("the interface that RONDO_NET_INTERFACES names is used, and names without an address are an error that says which have one") {
+  if (!can_make_hosts()) return;
+  const Hosts hosts(1);
+  REQUIRE(hosts.trouble() == "");
+  const auto id_with = [&](const char* names) {
+    return complaints(run_children({hosts.on(0, [names]() -> std::string {
+      setenv("RONDO_NET_INTERFACES", names, 1);
+      const auto id = Communicator::unique_id();
+      return id ? *id : to_string(id.error());
+    })}));
+  };
+  CHECK(id_with("none,eth").find("rondo1/" + Hosts::address(0) + "/") != std::string::npos);
+  CHECK(id_with("lo").find("rondo1/127.0.0.1/") != std::string::npos);
+  const std::string wrong = id_with("none,wlan7");
+  CHECK(wrong.find("RONDO_NET_INTERFACES='none,wlan7'") != std::string::npos);
+  CHECK(wrong.find("accepted: some of lo, eth") != std::string::npos);
 }
 
 TEST_CASE("ranks of one host that don't know it meet over the network, and then share memory") {

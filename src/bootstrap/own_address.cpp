@@ -1,0 +1,87 @@
+#include "bootstrap/own_address.hpp"
+
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <memory>
+#include <utility>
+
+#include "base/fd.hpp"
+#include "bootstrap/network.hpp"
+#include "bootstrap/peers.hpp"
+
+namespace rondo {
+namespace {
+
+/// Nobody's (RFC 5737): what leads there is the default route.
+constexpr char elsewhere[] = "192.0.2.1";
+
+std::string text_of_host(const sockaddr* address, socklen_t length) {
+  std::array<char, NI_MAXHOST> host{};
+  return getnameinfo(address, length, host.data(), host.size(), nullptr, 0, NI_NUMERICHOST) == 0 ? host.data() : "";
+}
+
+/// Name and address of each interface that is up, version 4 first.
+std::vector<std::pair<std::string, std::string>> interfaces() {
+  ifaddrs* list = nullptr;
+  if (getifaddrs(&list) != 0) return {};
+  const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owner(list, freeifaddrs);
+  std::vector<std::pair<std::string, std::string>> found;
+  for (const int family : {AF_INET, AF_INET6})
+    for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
+      if (entry->ifa_addr == nullptr || entry->ifa_addr->sa_family != family || (entry->ifa_flags & IFF_UP) == 0) continue;
+      // An address that holds on its own link alone means nothing without its interface's name.
+      if (family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&reinterpret_cast<const sockaddr_in6*>(entry->ifa_addr)->sin6_addr)) continue;
+      found.emplace_back(entry->ifa_name, text_of_host(entry->ifa_addr, family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6)));
+    }
+  return found;
+}
+
+}  // namespace
+
+std::string address_of_end(int socket) {
+  sockaddr_storage own{};
+  socklen_t length = sizeof own;
+  auto* address = reinterpret_cast<sockaddr*>(&own);
+  return getsockname(socket, address, &length) == 0 ? text_of_host(address, length) : "";
+}
+
+std::string address_towards(const std::string& host) {
+  int error = 0;
+  const Addresses there = resolve({host, 1, {}, {}}, error);
+  if (there == nullptr) return {};
+  // Connecting it sends nothing: the kernel looks up the route.
+  const Fd socket(::socket(there->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!socket || connect(socket.get(), there->ai_addr, there->ai_addrlen) != 0) return {};
+  return address_of_end(socket.get());
+}
+
+bool is_loopback(const std::string& address) { return address.starts_with("127.") || address == "::1"; }
+
+Result<std::string> address_of_interface(const std::vector<std::string>& names) {
+  const auto all = interfaces();
+  for (const std::string& name : names)
+    for (const auto& [interface, address] : all)
+      if (interface == name) return address;
+  std::string wanted, have;
+  for (const std::string& name : names) wanted += (wanted.empty() ? "" : ",") + name;
+  for (const auto& [interface, address] : all)
+    if (have.find(interface) == std::string::npos) have += (have.empty() ? "" : ", ") + interface;
+  return in_bootstrap(Errc::invalid_argument, "RONDO_NET_INTERFACES='" + wanted + "': none of them has an address here; accepted: some of " + have);
+}
+
+std::string likely_address(const std::string& host) {
+  for (const std::string& target : {host, std::string(elsewhere)})
+    if (std::string own = target.empty() ? "" : address_towards(target); !own.empty() && !is_loopback(own)) return own;
+  for (const auto& [interface, address] : interfaces())
+    if (!is_loopback(address)) return address;
+  return "127.0.0.1";
+}
+
+}  // namespace rondo

@@ -1,0 +1,27 @@
+// By which address the ranks of other machines reach this one.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "rondo/result.hpp"
+
+namespace rondo {
+
+/// The numeric address of this end of a connection.
+std::string address_of_end(int socket);
+
+/// This machine's numeric address on the way to another one's; empty where there is no way.
+std::string address_towards(const std::string& host);
+
+/// Of a numeric address.
+bool is_loopback(const std::string& address);
+
+/// The numeric address of the first of these interfaces that has one. Error invalid_argument names those that have one.
+Result<std::string> address_of_interface(const std::vector<std::string>& names);
+
+/// Where nothing has been connected yet: the address on the way to `host`, where that leads out of this machine; else that of the default route; else of any
+/// interface; else the loopback one.
+std::string likely_address(const std::string& host);
+
+}  // namespace rondo
