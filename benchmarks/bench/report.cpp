@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 void print_head(const Options& options, const rondo::Communicator& communicator) {
-  const char* const transport = options.transport.empty() ? "not forced: the first of shm and ucx that serves all pairs" : options.transport.c_str();
+  const char* const transport = options.transport.empty() ? "not forced" : options.transport.c_str();
   std::printf("# rondo-bench %s: %u ranks as %s, transport %s\n", std::string(to_string(options.collective)).c_str(), communicator.size(),
               options.threads ? "threads" : "processes", transport);
   if (options.symmetric) std::printf("# buffers are symmetric memory\n");

@@ -106,8 +106,9 @@ class Communicator {
   static Result<std::vector<Communicator>> in_process(std::uint32_t n, const CommunicatorOptions& options = {});
 
   /// This process's rank of the job that the environment describes, as torchrun sets it: RANK, WORLD_SIZE, MASTER_PORT,
-  /// TORCHELASTIC_RUN_ID, TORCHELASTIC_RESTART_COUNT; on several machines also MASTER_ADDR and RONDO_JOB_KEY_FILE (docs/several-machines.md). Waits until
-  /// all ranks are there or for bootstrap_timeout.
+  /// TORCHELASTIC_RUN_ID, TORCHELASTIC_RESTART_COUNT; on several machines also MASTER_ADDR and RONDO_JOB_KEY_FILE (docs/several-machines.md). Without
+  /// RANK a launcher that speaks PMIx (Open MPI's mpirun, srun --mpi=pmix) or PMI (MPICH's mpiexec) is asked. Waits until all ranks are there or for
+  /// bootstrap_timeout.
   /// Errors: invalid_argument names the variable; peer_failed; deadline_exceeded names the ranks that are missing.
   static Result<Communicator> from_environment(const CommunicatorOptions& options = {});
 

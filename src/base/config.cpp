@@ -41,7 +41,7 @@ const std::vector<Variable>& known_variables() {
       {"RONDO_CACHE", "folder for what 'rondo calibrate' has measured", "a folder's absolute path", "rondo in XDG_CACHE_HOME, else .cache/rondo in HOME"},
       {"XDG_CACHE_HOME", "folder of the user's caches, where RONDO_CACHE isn't set", "a folder's absolute path; others are ignored", ".cache in HOME"},
       {"HOME", "the user's folder", "a folder's absolute path; others are ignored", "none"},
-      {"RANK", "this process's rank in its job", "a whole number below WORLD_SIZE", "none; needed to join a job"},
+      {"RANK", "this process's rank in its job", "a whole number below WORLD_SIZE", "what a launcher says that speaks PMIx or PMI; else needed to join a job"},
       {"WORLD_SIZE", "ranks in the job", "a whole number from 1 to 4294967295", "none; needed to join a job"},
       {"LOCAL_RANK", "this process's rank on its machine", "a whole number below LOCAL_WORLD_SIZE", "RANK"},
       {"LOCAL_WORLD_SIZE", "ranks on this machine", "a whole number from 1 to WORLD_SIZE",

@@ -1,1 +1,2 @@
-target_link_libraries(rondo_bootstrap PUBLIC PkgConfig::sodium)
+target_link_libraries(rondo_bootstrap PUBLIC PkgConfig::sodium ${CMAKE_DL_LIBS})
+target_include_directories(rondo_bootstrap SYSTEM PRIVATE ${pmix_INCLUDE_DIRS})

@@ -13,8 +13,7 @@
 #include "base/crash_point.hpp"
 #include "base/descriptors.hpp"
 #include "base/log.hpp"
-#include "bootstrap/own_address.hpp"
-#include "bootstrap/unique_id.hpp"
+#include "bootstrap/launcher.hpp"
 #include "communicator/channels.hpp"
 #include "communicator/create.hpp"
 #include "communicator/impl.hpp"
@@ -226,23 +225,24 @@ Result<Communicator> Communicator::local(std::uint32_t rank, std::uint32_t size,
 }
 
 Result<Communicator> Communicator::from_environment(const CommunicatorOptions& options) {
+  // What is said to Rondo itself counts before what a launcher that speaks to any library has to say.
+  const Environment environment = read_environment();
+  if (!environment.contains("RANK")) {
+    auto launcher = find_launcher(environment);
+    if (!launcher) return launcher.error();
+    if (*launcher != nullptr) {
+      set_log_rank((*launcher)->rank);
+      return of_job((*launcher)->rank, (*launcher)->size, options,
+                    [&](std::int64_t deadline_ns, const StaysAway& stays_away) { return meet_through(**launcher, deadline_ns, stays_away); });
+    }
+  }
   auto job = job_environment();
   if (!job) return job.error();
   set_log_rank(job->rank);
   return of_job(job->rank, job->size, options, [&](std::int64_t deadline_ns, const StaysAway& stays_away) { return meet(*job, deadline_ns, stays_away); });
 }
 
-Result<std::string> Communicator::unique_id() {
-  const auto& set = config();
-  if (!set) return set.error();
-  if (set->net_interfaces.empty()) {
-    const Environment environment = read_environment();
-    const auto master = environment.find("MASTER_ADDR");
-    return make_unique_id(likely_address(master == environment.end() ? "" : master->second));
-  }
-  const auto address = address_of_interface(set->net_interfaces);
-  return address ? make_unique_id(*address) : address.error();
-}
+Result<std::string> Communicator::unique_id() { return fresh_unique_id(); }
 
 Result<Communicator> Communicator::by_id(std::uint32_t rank, std::uint32_t size, const std::string& id, const CommunicatorOptions& options) {
   return of_job(rank, size, options, [&](std::int64_t deadline_ns, const StaysAway& stays_away) {

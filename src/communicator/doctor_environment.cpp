@@ -17,10 +17,11 @@ struct ForeignLauncher {
   const char* name;
   const char* rank;
   const char* size;
+  const char* way;  ///< set where it can be asked for the other ranks (src/bootstrap/launcher.hpp)
 };
-constexpr std::array foreign_launchers{ForeignLauncher{"Open MPI's mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-                                       ForeignLauncher{"a launcher that speaks PMI", "PMI_RANK", "PMI_SIZE"},
-                                       ForeignLauncher{"Slurm", "SLURM_PROCID", "SLURM_NTASKS"}};
+constexpr std::array foreign_launchers{ForeignLauncher{"Open MPI's mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMIX_RANK"},
+                                       ForeignLauncher{"a launcher that speaks PMI", "PMI_RANK", "PMI_SIZE", "PMI_FD"},
+                                       ForeignLauncher{"Slurm", "SLURM_PROCID", "SLURM_NTASKS", "PMIX_RANK"}};
 
 /// Other libraries' variables that change what Rondo sees or does.
 struct Foreign {
@@ -84,10 +85,16 @@ std::string set_job_variables(const Environment& environment) {
 
 Findings judge_foreign_launcher(const Environment& environment) {
   for (const ForeignLauncher& launcher : foreign_launchers)
-    if (is_set(environment, launcher.rank) && is_set(environment, launcher.size))
+    if (is_set(environment, launcher.rank) && is_set(environment, launcher.size)) {
+      if (is_set(environment, launcher.way))
+        return {{"launcher", Verdict::ok,
+                 std::string(launcher.name) + " started this rank; Communicator::from_environment() finds the others through it", ""}};
       return {{"launcher", Verdict::note,
-               std::string(launcher.name) + " set " + launcher.rank + "; Communicator::from_environment() reads RANK, WORLD_SIZE and MASTER_PORT",
-               std::string("export RANK=$") + launcher.rank + " WORLD_SIZE=$" + launcher.size + " MASTER_PORT=29500  # in each rank"}};
+               std::string(launcher.name) + " set " + launcher.rank + ", and can't be asked for the other ranks; Communicator::from_environment() reads " +
+                   "RANK, WORLD_SIZE and MASTER_PORT",
+               std::string("export RANK=$") + launcher.rank + " WORLD_SIZE=$" + launcher.size +
+                   " MASTER_PORT=29500  # in each rank; srun --mpi=pmix can be asked"}};
+    }
   return {{"launcher", Verdict::ok, "none started this process: torchrun --nproc-per-node N PROGRAM does, rondo-bench -n N starts its own ranks", ""}};
 }
 
@@ -99,7 +106,9 @@ std::map<std::string, std::string> variables_of_interest(const std::map<std::str
   for (const auto& entry : environment) {
     const std::string& name = entry.first;  // clang before version 16 lets no lambda have a part of a binding
     const auto has_prefix = [&](const Foreign& foreign) { return name.starts_with(foreign.prefix); };
-    const auto is_launchers = [&](const ForeignLauncher& launcher) { return name == launcher.rank || name == launcher.size; };
+    const auto is_launchers = [&](const ForeignLauncher& launcher) {
+      return name == launcher.rank || name == launcher.size || name == launcher.way;
+    };
     if (name.starts_with(own_prefix) || std::find(job.begin(), job.end(), name) != job.end() ||
         std::any_of(foreign_variables.begin(), foreign_variables.end(), has_prefix) ||
         std::any_of(foreign_launchers.begin(), foreign_launchers.end(), is_launchers))

@@ -11,6 +11,7 @@
 #include "base/log.hpp"
 #include "bootstrap/handshake.hpp"
 #include "bootstrap/network.hpp"
+#include "bootstrap/own_address.hpp"
 #include "bootstrap/unique_id.hpp"
 #include "rondo/topology.hpp"
 
@@ -39,11 +40,12 @@ std::string fresh_name() {
   return name;
 }
 
-/// The key of this process's configuration; null: there is none. Error where one is wanted.
-Result<std::optional<JobKey>> configured_key() {
+/// The key of this process's configuration; null: there is none. An error where the user requires one, unless it isn't `wanted`: the launcher's way
+/// between the ranks, which an id went, takes no key to trust.
+Result<std::optional<JobKey>> configured_key(bool wanted = true) {
   const auto& set = config();
   if (!set) return set.error();
-  if (set->job_key_file.empty() && set->require_job_key)
+  if (set->job_key_file.empty() && set->require_job_key && wanted)
     return Error{Errc::invalid_argument, "RONDO_REQUIRE_JOB_KEY is 1, and RONDO_JOB_KEY_FILE names no key for ranks on several machines", 0, "bootstrap"};
   if (set->job_key_file.empty()) return std::optional<JobKey>();
   auto key = read_job_key(set->job_key_file);
@@ -92,6 +94,33 @@ Result<std::unique_ptr<Bootstrap>> meet(const JobEnvironment& job, std::int64_t 
   if (!key) return key.error();
   if (!*key && job.rank == 0) warn_of_no_key(job);
   return meet_at(job.rank, job.size, {job.master_address, job.master_port, name_of(job), key->value_or(JobKey())}, deadline_ns, stays_away, {});
+}
+
+Result<std::string> fresh_unique_id() {
+  const auto& set = config();
+  if (!set) return set.error();
+  if (set->net_interfaces.empty()) {
+    const Environment environment = read_environment();
+    const auto master = environment.find("MASTER_ADDR");
+    return make_unique_id(likely_address(master == environment.end() ? "" : master->second));
+  }
+  const auto address = address_of_interface(set->net_interfaces);
+  return address ? make_unique_id(*address) : address.error();
+}
+
+Result<std::unique_ptr<Bootstrap>> meet_through(Launcher& launcher, std::int64_t deadline_ns, const StaysAway& stays_away) {
+  auto own = launcher.rank == 0 ? fresh_unique_id() : Result<std::string>(std::string());
+  // A rank 0 that can't listen says so by an empty text.
+  const auto id = launcher.share(own ? *own : "-", deadline_ns);
+  if (!own) return own.error();
+  if (!id) return id.error();
+  if (*id == "-") return Error{Errc::peer_failed, "rank 0 could not listen for the others; its own error says why", 0, "bootstrap"};
+  auto place = place_of_unique_id(*id);
+  if (!place) return place.error();
+  const auto key = configured_key(false);
+  if (!key) return key.error();
+  if (*key) place->key = combine(**key, place->key);
+  return meet_at(launcher.rank, launcher.size, *place, deadline_ns, stays_away, take_listener(*id));
 }
 
 Result<std::unique_ptr<Bootstrap>> meet_by_id(std::uint32_t rank, std::uint32_t size, const std::string& id, std::int64_t deadline_ns,

@@ -137,7 +137,7 @@ TEST_CASE("a communicator that nobody left shrinks to all its ranks, again and a
   const auto body = [](Communicator& communicator) -> std::string {
     std::vector<Communicator> last;
     const auto pieces = [](Communicator& of) -> std::string {
-      auto plan = of.plan_for(Call{Collective::broadcast, nullptr, nullptr, 1 << 20, DataType::f32});
+      auto plan = of.plan_for(Call{Collective::all_reduce, nullptr, nullptr, 1 << 20, DataType::f32});
       return plan ? to_string(plan->header.collective).data() + std::to_string(plan->header.depth) : to_string(plan.error());
     };
     const std::string before = pieces(communicator);
@@ -150,8 +150,9 @@ TEST_CASE("a communicator that nobody left shrinks to all its ranks, again and a
     }
     return pieces(last.back()) == before ? "" : "pieces were " + before + " and are " + pieces(last.back());
   };
-  SECTION("as threads") CHECK(complaints(run_threads(2, body)) == "");
-  SECTION("as processes") CHECK(complaints(run_processes(2, body)) == "");
+  // Its pieces are of one size whatever latency a probe has found: how many slots they have is up to the memory alone.
+  SECTION("as threads") CHECK(complaints(run_threads(2, body, forced("ring"))) == "");
+  SECTION("as processes") CHECK(complaints(run_processes(2, body, forced("ring"))) == "");
 }
 
 TEST_CASE("ranks in a call learn who shrinks their communicator, and shrink it, too") {

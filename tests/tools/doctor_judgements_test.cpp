@@ -253,7 +253,9 @@ TEST_CASE("the doctor says whether the launcher's variables make a job") {
              {"several machines", "node7:29500"}, {}},
             {job({{"OMPI_COMM_WORLD_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "2"}}), "launcher", note, {"Open MPI"},
              {"export RANK=$OMPI_COMM_WORLD_RANK WORLD_SIZE=$OMPI_COMM_WORLD_SIZE"}},
-            {job({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "2"}}), "launcher", note, {"Slurm"}, {"RANK=$SLURM_PROCID"}},
+            {job({{"OMPI_COMM_WORLD_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "2"}, {"PMIX_RANK", "0"}}), "launcher", ok, {"Open MPI", "finds the others"}, {}},
+            {job({{"PMI_RANK", "0"}, {"PMI_SIZE", "2"}, {"PMI_FD", "7"}}), "launcher", ok, {"PMI", "finds the others"}, {}},
+            {job({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "2"}}), "launcher", note, {"Slurm"}, {"RANK=$SLURM_PROCID", "--mpi=pmix"}},
             {job({{"UCX_TLS", "tcp"}, {"UCX_NET_DEVICES", "eth0"}}), "UCX variables", note, {"UCX_NET_DEVICES UCX_TLS"}, {"unset UCX_NET_DEVICES UCX_TLS"}},
             {job({{"HWLOC_XMLFILE", "x.xml"}}), "hwloc variables", note, {"HWLOC_XMLFILE"}, {"unset HWLOC_XMLFILE"}},
         }) == "");

@@ -1,0 +1,76 @@
+"""Ranks that mpirun and mpiexec start, on this machine and on two hosts: they need no variables."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hosts import two_hosts
+
+BENCH = [str(Path(sys.executable).with_name("rondo-bench")), "all_reduce", "-b", "1K", "-e", "1M", "-f", "32"]
+
+TORCH = """
+import os, torch, torch.distributed as dist
+dist.init_process_group("rondo", rank=int(os.environ["OMPI_COMM_WORLD_RANK"]), world_size=int(os.environ["OMPI_COMM_WORLD_SIZE"]))
+ones = torch.ones(1000)
+dist.all_reduce(ones)
+assert (ones == dist.get_world_size()).all()
+dist.destroy_process_group()
+print("a rank is well")
+"""
+
+
+def said_by(command, **variables):
+    environment = {name: value for name, value in os.environ.items() if name not in ("RANK", "WORLD_SIZE")}
+    environment |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore", **variables}
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=200, env=environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def agent(folder, hosts):
+    """What mpirun takes for ssh: runs a command on the host of that address."""
+    path = folder / "agent"
+    cases = "\n".join(f"{address}) exec {' '.join(inside)} sh -c \"$*\";;" for inside, address in hosts)
+    path.write_text(f'#!/bin/sh\nwhile [ "${{1#-}}" != "$1" ]; do shift; done\nhost=$1; shift\ncase $host in\n{cases}\nesac\necho "no host $host" >&2; exit 1\n')
+    path.chmod(0o700)
+    return path
+
+
+LAUNCHERS = [
+    pytest.param("mpirun.openmpi", ["--oversubscribe", "-n"], id="openmpi"),
+    pytest.param("mpiexec.hydra", ["-n"], id="mpich"),
+]
+
+
+@pytest.mark.parametrize("program, ranks", LAUNCHERS)
+def test_ranks_of_one_machine(program, ranks):
+    assert shutil.which(program), f"{program} is missing"
+    for number in (1, 3):
+        said = said_by([program, *ranks, number, *BENCH])
+        assert "Out of bounds values : 0 OK" in said and f"{number} rank" in said, said
+
+
+def test_ranks_of_two_hosts_by_openmpi(tmp_path):
+    with two_hosts() as hosts:
+        where = f"{hosts[0][1]}:2,{hosts[1][1]}:2"
+        said = said_by([*hosts[0][0], "mpirun.openmpi", "--oversubscribe", "--host", where, "-mca", "plm_rsh_agent", agent(tmp_path, hosts), "-mca",
+                        "oob_tcp_if_include", "eth", "-n", 4, *BENCH])
+    assert "Out of bounds values : 0 OK" in said and "4 ranks" in said, said
+
+
+def test_ranks_of_two_hosts_by_mpich(tmp_path):
+    with two_hosts() as hosts:
+        where = f"{hosts[0][1]}:2,{hosts[1][1]}:2"
+        said = said_by([*hosts[0][0], "mpiexec.hydra", "-launcher", "rsh", "-launcher-exec", agent(tmp_path, hosts), "-iface", "eth", "-hosts", where, "-n", 4,
+                        *BENCH])
+    assert "Out of bounds values : 0 OK" in said and "4 ranks" in said, said
+
+
+def test_a_torch_script_under_mpirun(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(TORCH)
+    said = said_by(["mpirun.openmpi", "--oversubscribe", "-n", 2, sys.executable, script], MASTER_ADDR="127.0.0.1", MASTER_PORT="29547")
+    assert said.count("a rank is well") == 2, said
