@@ -15,11 +15,13 @@ constexpr std::int64_t heartbeat_ns = 400'000'000;
 
 }  // namespace
 
-Lifelines::Lifelines(std::vector<PeerSocket> peers) : peers_(std::move(peers)), lost_ns_(new std::atomic<std::int64_t>[peers_.size()]()) {
+Lifelines::Lifelines(std::vector<PeerSocket> peers) : lost_ns_(new std::atomic<std::int64_t>[peers.size()]()) {
   // Heartbeats are data: a lost packet is sent again several times before the line counts as dead. A keepalive's probe would have one chance.
   const int off = 0;
-  for (const PeerSocket& peer : peers_)
+  for (PeerSocket& peer : peers) {
     if (peer.socket) (void)setsockopt(peer.socket.get(), SOL_SOCKET, SO_KEEPALIVE, &off, sizeof off);
+    lines_.emplace_back(std::move(peer.socket));
+  }
 }
 
 void Lifelines::turn(std::int64_t now_ns) {
@@ -29,12 +31,12 @@ void Lifelines::turn(std::int64_t now_ns) {
   next_look_ns_.store(now_ns + look_ns, std::memory_order_relaxed);
   const bool heartbeat = now_ns >= next_heartbeat_ns_;
   if (heartbeat) next_heartbeat_ns_ = now_ns + heartbeat_ns;
-  for (std::uint32_t rank = 0; rank < peers_.size(); ++rank)
-    if (peers_[rank].socket) look_after(rank, heartbeat, now_ns);
+  for (std::uint32_t rank = 0; rank < lines_.size(); ++rank)
+    if (lines_[rank]) look_after(rank, heartbeat, now_ns);
 }
 
 void Lifelines::look_after(std::uint32_t rank, bool heartbeat, std::int64_t now_ns) {
-  const int socket = peers_[rank].socket.get();
+  const int socket = lines_[rank].get();
   std::array<char, 256> heard{};
   const ssize_t got = recv(socket, heard.data(), heard.size(), MSG_DONTWAIT);
   const auto failed = [](ssize_t result) { return result < 0 && errno != EAGAIN && errno != EINTR; };
@@ -43,7 +45,7 @@ void Lifelines::look_after(std::uint32_t rank, bool heartbeat, std::int64_t now_
   if (!ended && heartbeat) ended = failed(send(socket, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL));
   if (!ended) return;
   lost_ns_[rank].store(now_ns, std::memory_order_relaxed);
-  peers_[rank].socket.reset();
+  lines_[rank].reset();
 }
 
 }  // namespace rondo

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <vector>
 
+#include "base/live_fd.hpp"
 #include "bootstrap/peers.hpp"
 
 namespace rondo {
@@ -26,8 +27,8 @@ class Lifelines {
  private:
   void look_after(std::uint32_t rank, bool heartbeat, std::int64_t now_ns);
 
-  std::mutex mutex_;  ///< of the sockets
-  std::vector<PeerSocket> peers_;
+  std::mutex mutex_;           ///< of the sockets
+  std::vector<LiveFd> lines_;  ///< by rank
   std::unique_ptr<std::atomic<std::int64_t>[]> lost_ns_;
   std::atomic<std::int64_t> next_look_ns_{0};
   std::int64_t next_heartbeat_ns_ = 0;

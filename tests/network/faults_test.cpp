@@ -77,6 +77,30 @@ TEST_CASE("a rank killed on another host is named with its host to all others wi
   }
 }
 
+TEST_CASE("a rank killed on another host is named though a child that it forked lives on") {
+  if (!can_make_hosts()) return;
+  const Hosts hosts(2);
+  REQUIRE(hosts.trouble() == "");
+  const auto victim = [](Communicator& communicator) -> std::string {
+    if (fork() == 0) {
+      alarm(20);
+      for (;;) pause();
+    }
+    std::vector<float> values(1 << 18, 1);
+    for (std::uint64_t call = 0;; ++call)
+      if (auto done = communicator.all_reduce(values.data(), values.data(), call % 2 == 0 ? values.size() : 1, DataType::f32, ReduceOp::max); !done)
+        return to_string(done.error());
+  };
+  const Child first = start_child(rank_of_job(hosts, 0, 2, 1, survivor({"rank 1 (process "})));
+  const Child second = start_child(rank_of_job(hosts, 1, 2, 1, victim));
+  std::this_thread::sleep_for(std::chrono::milliseconds(700));
+  const auto begin = Clock::now();
+  kill(second.process, SIGKILL);
+  const std::string answer = answer_of(first, begin + std::chrono::seconds(20));
+  (void)answer_of(second, Clock::now());
+  CHECK(in_time({answer}, begin) == "");
+}
+
 TEST_CASE("a host that can't be reached any more is named to all others within three seconds") {
   if (!can_make_hosts()) return;
   for (const std::uint32_t victim : {0u, 2u}) {

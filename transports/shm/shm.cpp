@@ -9,7 +9,7 @@
 
 #include "base/crash_point.hpp"
 #include "base/descriptors.hpp"
-#include "base/fork_guard.hpp"
+#include "base/live_fd.hpp"
 #include "transports/shm/segment.hpp"
 #include "transports/shm/watcher.hpp"
 
@@ -33,8 +33,6 @@ class ShmTransport final : public Transport {
       : options_(options), note_(std::make_shared<std::vector<std::atomic<bool>>>(options.ranks)) {}
 
   ~ShmTransport() override {
-    if (born_in_ != fork_generation()) (void)lifeline_.release();  // a forked child's copy was closed at the fork
-    if (lifeline_) forget_in_children(lifeline_.get());
     for (const Fd& lifeline : peer_lifelines_) {
       crash_point("farewell: a lifeline unwatched");
       if (lifeline) unwatch_lifeline(lifeline.get());
@@ -50,8 +48,7 @@ class ShmTransport final : public Transport {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) return no_descriptor_left("make this rank's lifeline with", errno, "shm");
     crash_point("connect: lifeline made");
-    lifeline_.reset(ends[1]);
-    close_in_children(lifeline_.get());
+    lifeline_ = LiveFd(Fd(ends[1]));
     offered_.reset(ends[0]);
     Address address;
     const ShmAddress bytes{options_.segment_bytes};
@@ -94,10 +91,9 @@ class ShmTransport final : public Transport {
 
  private:
   ShmOptions options_;
-  const std::uint64_t born_in_ = fork_generation();
   SharedSegment own_;
   std::vector<SharedSegment> peers_;
-  Fd lifeline_;  ///< write end: held while this rank lives, so that its closing tells the others
+  LiveFd lifeline_;  ///< write end: held while this rank lives, so that its closing tells the others
   Fd offered_;   ///< read end, until the peers have theirs
   std::vector<Fd> peer_lifelines_;
   DeathNote note_;

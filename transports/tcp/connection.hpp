@@ -8,7 +8,7 @@
 #include <deque>
 #include <unordered_map>
 
-#include "base/fd.hpp"
+#include "base/live_fd.hpp"
 #include "rondo/transport.hpp"
 #include "transports/tcp/buffers.hpp"
 
@@ -31,6 +31,8 @@ static_assert(sizeof(Head) == 72);
 class Connection {
  public:
   Connection(Fd socket, Buffers& buffers) : socket_(std::move(socket)), buffers_(buffers) {}
+  /// Whether this is a forked child's copy, whose connection is closed.
+  bool is_parents() const { return socket_.is_parents(); }
 
   Message send_slot(std::uint32_t channel, std::uint64_t bytes);
   void post(std::uint32_t channel);
@@ -77,7 +79,7 @@ class Connection {
   void deliver();
   void take_written(std::size_t bytes);
 
-  Fd socket_;
+  LiveFd socket_;
   Buffers& buffers_;
   bool ended_ = false;
   std::unordered_map<std::uint32_t, Sending> sending_;

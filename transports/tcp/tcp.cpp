@@ -107,7 +107,7 @@ class TcpTransport final : public Transport {
   std::uint64_t undelivered() {
     std::uint64_t bytes = 0;
     for (Peer& peer : peers_) {
-      if (!peer.connection) continue;
+      if (!peer.connection || peer.connection->is_parents()) continue;
       peer.connection->write();
       bytes += peer.connection->undelivered();
     }
