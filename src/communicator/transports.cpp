@@ -1,7 +1,6 @@
 #include "communicator/transports.hpp"
 
 #include <array>
-#include <filesystem>
 #include <string_view>
 
 #include "bootstrap/own_address.hpp"
@@ -61,9 +60,11 @@ std::string address_for_others(const std::vector<RankInfo>& ranks, std::uint32_t
 }
 
 bool has_infiniband() {
-  std::error_code error;
-  const std::filesystem::directory_iterator devices("/sys/class/infiniband", error);
-  return !error && devices != std::filesystem::directory_iterator();
+#ifdef RONDO_HAS_UCX
+  return ucx_beats_tcp();
+#else
+  return false;
+#endif
 }
 
 Result<std::unique_ptr<Transport>> choose_transport(const std::string& name, const std::vector<RankInfo>& ranks, const TransportRequest& request) {

@@ -5,13 +5,13 @@
 #include <array>
 #include <cstdarg>
 #include <cstdio>
-#include <filesystem>
 #include <mutex>
 #include <span>
 #include <string>
 
 #include "base/config.hpp"
 #include "base/log.hpp"
+#include "transports/ucx/ucx.hpp"
 
 namespace rondo::ucx {
 namespace {
@@ -64,12 +64,6 @@ constexpr std::array settings{
 /// (uct_iface.h:884), so it sends from buffers of its own.
 constexpr std::array settings_of_tcp{Setting{"ZCOPY_THRESH", "inf"}};
 
-bool has_infiniband() {
-  std::error_code error;
-  const std::filesystem::directory_iterator devices("/sys/class/infiniband", error);
-  return !error && devices != std::filesystem::directory_iterator();
-}
-
 /// What the user hasn't set.
 Result<void> apply_to(ucp_config_t* config, std::span<const Setting> chosen) {
   const Environment environment = read_environment();
@@ -98,7 +92,7 @@ Result<ucp_context_h> make_context() {
   if (const auto status = ucp_config_read(nullptr, nullptr, &config); status != UCS_OK)
     return error_of("cannot read UCX's configuration", status);
   auto applied = apply_to(config, settings);
-  if (applied && !has_infiniband()) applied = apply_to(config, settings_of_tcp);
+  if (applied && !ucx_beats_tcp()) applied = apply_to(config, settings_of_tcp);
   if (!applied) {
     ucp_config_release(config);
     return applied.error();

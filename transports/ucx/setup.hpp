@@ -1,4 +1,4 @@
-// How UCX is set up: by Rondo alone, whatever UCX_ variables say, and without a word on stderr.
+// How UCX is set up where UCX_ variables don't say otherwise, and without a word on stderr.
 #pragma once
 
 #include <ucp/api/ucp.h>

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <filesystem>
 #include <map>
 #include <string>
 
@@ -265,6 +266,12 @@ class UcxTransport final : public Transport {
 };
 
 }  // namespace
+
+bool ucx_beats_tcp() {
+  std::error_code error;
+  const std::filesystem::directory_iterator devices("/sys/class/infiniband", error);
+  return !error && devices != std::filesystem::directory_iterator();
+}
 
 Result<std::unique_ptr<Transport>> make_ucx_transport(const UcxOptions& options) {
   auto transport = std::make_unique<UcxTransport>(options);

@@ -13,6 +13,9 @@ struct UcxOptions {
   std::uint32_t ranks = 1;
 };
 
+/// Whether this machine has a network that UCX serves better than TCP does: InfiniBand, or what shows itself as such.
+bool ucx_beats_tcp();
+
 /// A message transport. UCX chooses among lanes other than shared memory and among protocols, where UCX_TLS, UCX_NET_DEVICES and the
 /// like don't say otherwise; it writes nothing to stderr (setup.hpp).
 /// Errors of its calls: unsupported (UCX can't start here; says why), invalid_argument (a peer's address makes no sense).
