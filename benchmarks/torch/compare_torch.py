@@ -1,26 +1,34 @@
 """Backends of torch.distributed side by side: Rondo, Gloo, and torch's own fake, which does nothing and so shows what torch itself costs.
 
 compare_torch.py [--ranks 2] [--ops all_reduce,...] [--sizes 4,1K,...] [--backends rondo,gloo,fake,deepspeed,operator,pass,turns] [--rounds 11] [--out FILE.json]
+                 [--network [--rate 1gbit]]
 
 Every round measures each backend in turn on the same tensors (f32, in place for all_reduce, as DistributedDataParallel has them): calls that are waited for, one
 after another. A time is the slowest rank's per call. Ratios are medians of those within a round, with a 95 % bootstrap interval. The operations that end in
 _step are training steps of a 25 MB model (steps.py); what communication adds to one is what it takes beyond the same step on `fake`. Exit 0: measured; 1: a
 failure or a wrong result; 2: wrong flag. Run by `tools/compare --torch`.
+
+With --network half of the ranks are on one host and half on another one, which are network name spaces of this machine (root makes them) with a cable between them, of
+--rate where that is given. iperf3 sends both ways at once before and after, and all_reduce's bytes each way are set against it.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import pathlib
+import shutil
 import socket
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "compare"))
+sys.path[:0] = [str(HERE.parent / "compare"), str(HERE.parents[1] / "tools" / "support")]
 
+import hosts  # noqa: E402
 import machine  # noqa: E402
 import peers  # noqa: E402
 import ratios  # noqa: E402
@@ -87,12 +95,39 @@ def measure(dist, call, group, number):
     return (time.perf_counter() - begin) / number * 1e6
 
 
-def rank_main(rank, given, port, results):
+def iperf_bytes_per_second(made):
+    """Each way, while both send."""
+    server = subprocess.Popen([*made[1].inside, "iperf3", "-s", "-1"], stdout=subprocess.DEVNULL)
+    time.sleep(0.3)
+    client = [*made[0].inside, "iperf3", "-c", made[1].address, "-t", "3", "--bidir", "-J"]
+    said = json.loads(subprocess.run(client, capture_output=True, text=True, check=True).stdout)["end"]
+    server.wait()
+    return min(said["sum_received"]["bits_per_second"], said["sum_received_bidir_reverse"]["bits_per_second"]) / 8
+
+
+@contextlib.contextmanager
+def network(given):
+    """Two hosts, or none where none are asked for."""
+    if not given.network:
+        yield []
+        return
+    with hosts.two_hosts() as made:
+        for host in made if given.rate else []:
+            shape = ["tc", "qdisc", "add", "dev", host.interface, "root", "tbf", "rate", given.rate, "burst", "128k", "latency", "20ms"]
+            subprocess.run([*host.inside, *shape], check=True)
+        yield made
+
+
+def rank_main(rank, given, port, results, made):
+    host = made[rank * len(made) // given.ranks] if made else None
+    if host:
+        host.enter()
+        os.environ["GLOO_SOCKET_IFNAME"] = host.interface
     import torch
     import torch.distributed as dist
     import torch.testing._internal.distributed.fake_pg  # noqa: F401, makes "fake" known
 
-    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
+    os.environ.update(MASTER_ADDR=made[0].address if made else "127.0.0.1", MASTER_PORT=str(port))
     torch.set_num_threads(1)
     os.sched_setaffinity(0, {sorted(os.sched_getaffinity(0))[rank % len(os.sched_getaffinity(0))]})
     dist.init_process_group("gloo", rank=rank, world_size=given.ranks)
@@ -154,6 +189,16 @@ def table(summary, backends):
     return "\n".join(lines)
 
 
+def against_iperf(summary, floor):
+    """What of iperf3's bytes each way an all_reduce of large tensors reaches: with two halves each byte of the result crosses once each way."""
+    lines = [f"iperf3, both ways at once: {floor / 1e9:.3f} GB/s each way"]
+    for entry in summary:
+        if entry["operation"] == "all_reduce" and entry["bytes"] >= 1 << 20:
+            reached = {backend: entry["bytes"] / time_us * 1e6 / floor for backend, time_us in entry["time_us"].items() if backend in ("rondo", "gloo")}
+            lines.append(f"all_reduce of {entry['bytes']} bytes: " + ", ".join(f"{backend} {part:.2f} of it" for backend, part in reached.items()))
+    return "\n".join(lines)
+
+
 def main():
     flags = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     flags.add_argument("--ranks", type=int, default=2)
@@ -161,6 +206,8 @@ def main():
     flags.add_argument("--sizes", type=lambda text: [bytes_of(size) for size in text.split(",")], default="4,64,1K,4K,16K,256K,4M,64M")
     flags.add_argument("--backends", type=lambda text: text.split(","), default=list(BACKENDS))
     flags.add_argument("--rounds", type=int, default=11)
+    flags.add_argument("--network", action="store_true", help="between two hosts")
+    flags.add_argument("--rate", help="of the cable between them, as tc takes it: 100mbit, 1gbit")
     flags.add_argument("--out", type=pathlib.Path, help="also as JSON, with the machine and all rounds")
     given = flags.parse_args()
     unknown = [name for name in given.backends if name not in BACKENDS + peers.PEERS]
@@ -169,6 +216,10 @@ def main():
     alone = [name for name in given.backends if name in peers.PEERS]
     if alone and given.ops != ["all_reduce"]:
         flags.error(f"--backends: '{alone[0]}' has all_reduce alone, and --ops names others")
+    if given.rate and not given.network:
+        flags.error("--rate: it is of a network's cable, and there is no --network")
+    if given.network and (os.geteuid() != 0 or not shutil.which("iperf3")):
+        flags.error("--network: needs root, to make hosts, and iperf3")
     if given.ranks < 2 or given.rounds < 5:
         flags.error("--ranks: at least 2; --rounds: at least 5")
 
@@ -182,14 +233,20 @@ def main():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, network(given) as made:
         results = pathlib.Path(folder) / "rows.json"
-        multiprocessing.spawn(rank_main, (given, port, results), nprocs=given.ranks)
+        floors = [iperf_bytes_per_second(made)] if made else []
+        multiprocessing.spawn(rank_main, (given, port, results, made), nprocs=given.ranks)
+        floors += [iperf_bytes_per_second(made)] if made else []
         rows = json.loads(results.read_text())
     summary = summarize(rows, given.backends)
     print(table(summary, given.backends))
+    if floors:
+        print(against_iperf(summary, sum(floors) / 2))
     if given.out:
         about = {"machine": machine.describe(HERE.parents[1]), "torch": torch.__version__, "ranks": given.ranks, "rounds": given.rounds}
+        if floors:
+            about |= {"hosts": 2, "rate": given.rate, "iperf3_both_ways_bytes_per_s": floors}
         given.out.write_text(json.dumps({**about, "summary": summary, "rows": rows}, indent=1) + "\n")
         print(f"Results: {given.out}")
 

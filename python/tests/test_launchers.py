@@ -7,7 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from hosts import two_hosts
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools" / "support"))
+from hosts import two_hosts  # noqa: E402
 
 BENCH = [str(Path(sys.executable).with_name("rondo-bench")), "all_reduce", "-b", "1K", "-e", "1M", "-f", "32"]
 
@@ -33,7 +35,7 @@ def said_by(command, **variables):
 def agent(folder, hosts):
     """What mpirun takes for ssh: runs a command on the host of that address."""
     path = folder / "agent"
-    cases = "\n".join(f"{address}) exec {' '.join(inside)} sh -c \"$*\";;" for inside, address in hosts)
+    cases = "\n".join(f"{address}) exec {' '.join(inside)} sh -c \"$*\";;" for inside, address in ((host.inside, host.address) for host in hosts))
     path.write_text(f'#!/bin/sh\nwhile [ "${{1#-}}" != "$1" ]; do shift; done\nhost=$1; shift\ncase $host in\n{cases}\nesac\necho "no host $host" >&2; exit 1\n')
     path.chmod(0o700)
     return path
@@ -55,16 +57,16 @@ def test_ranks_of_one_machine(program, ranks):
 
 def test_ranks_of_two_hosts_by_openmpi(tmp_path):
     with two_hosts() as hosts:
-        where = f"{hosts[0][1]}:2,{hosts[1][1]}:2"
-        said = said_by([*hosts[0][0], "mpirun.openmpi", "--oversubscribe", "--host", where, "-mca", "plm_rsh_agent", agent(tmp_path, hosts), "-mca",
+        where = f"{hosts[0].address}:2,{hosts[1].address}:2"
+        said = said_by([*hosts[0].inside, "mpirun.openmpi", "--oversubscribe", "--host", where, "-mca", "plm_rsh_agent", agent(tmp_path, hosts), "-mca",
                         "oob_tcp_if_include", "eth", "-n", 4, *BENCH])
     assert "Out of bounds values : 0 OK" in said and "4 ranks" in said, said
 
 
 def test_ranks_of_two_hosts_by_mpich(tmp_path):
     with two_hosts() as hosts:
-        where = f"{hosts[0][1]}:2,{hosts[1][1]}:2"
-        said = said_by([*hosts[0][0], "mpiexec.hydra", "-launcher", "rsh", "-launcher-exec", agent(tmp_path, hosts), "-iface", "eth", "-hosts", where, "-n", 4,
+        where = f"{hosts[0].address}:2,{hosts[1].address}:2"
+        said = said_by([*hosts[0].inside, "mpiexec.hydra", "-launcher", "rsh", "-launcher-exec", agent(tmp_path, hosts), "-iface", "eth", "-hosts", where, "-n", 4,
                         *BENCH])
     assert "Out of bounds values : 0 OK" in said and "4 ranks" in said, said
 

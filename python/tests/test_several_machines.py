@@ -4,10 +4,13 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
-from hosts import two_hosts
 from launch import EXACT, EXAMPLES, run
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools" / "support"))
+from hosts import two_hosts  # noqa: E402
 
 SCRIPT = """
 import torch, torch.distributed as dist
@@ -44,11 +47,11 @@ print("rank", rank, "is well")
 def torchrun_on(hosts, per_host, *command, **variables):
     """What the program prints on all hosts, which must end well."""
     started = []
-    for number, (inside, _) in enumerate(hosts):
+    for number, host in enumerate(hosts):
         launcher = ["-m", "torch.distributed.run", f"--nnodes={len(hosts)}", f"--nproc-per-node={per_host}", f"--node-rank={number}",
-                    f"--master-addr={hosts[0][1]}", "--master-port=29500"]
+                    f"--master-addr={hosts[0].address}", "--master-port=29500"]
         environment = dict(os.environ, OMP_NUM_THREADS="1", PYTHONWARNINGS="ignore", **variables)
-        started.append(subprocess.Popen([*inside, sys.executable, *launcher, *map(str, command)], env=environment, text=True, stdout=subprocess.PIPE,
+        started.append(subprocess.Popen([*host.inside, sys.executable, *launcher, *map(str, command)], env=environment, text=True, stdout=subprocess.PIPE,
                                         stderr=subprocess.STDOUT))
     said = [process.communicate(timeout=200)[0] for process in started]
     assert all(process.returncode == 0 for process in started), "\n".join(said)
