@@ -1,6 +1,8 @@
 // Launchers that speak PMI, version 1, over a descriptor that they leave open: MPICH's and Intel MPI's mpiexec. A line each way, "cmd=... key=value ...";
 // the protocol is described in MPICH's src/pmi and in "PMI: A Scalable Parallel Process-Management Interface" (Balaji et al., EuroMPI 2010).
+#include <dlfcn.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,10 +19,19 @@ namespace {
 
 constexpr std::size_t longest_line = 4096;
 constexpr std::int64_t answer_ns = 30'000'000'000;
+constexpr std::int64_t farewell_ns = 1'000'000'000;
+
+/// The launcher listens to one conversation a process, and MPI's comes first.
+bool uses_mpi() { return dlsym(RTLD_DEFAULT, "MPI_Initialized") != nullptr; }
 
 class Pmi final : public Launcher {
  public:
   explicit Pmi(int descriptor) : descriptor_(descriptor) {}
+
+  /// A rank that ends without a farewell is taken for one that crashed.
+  ~Pmi() override {
+    if (begun_) (void)ask("cmd=finalize", "finalize_ack", now_ns() + farewell_ns);
+  }
 
   std::string_view name() const override { return "PMI"; }
 
@@ -30,6 +41,7 @@ class Pmi final : public Launcher {
     const std::int64_t deadline_ns = now_ns() + answer_ns;
     auto begun = ask("cmd=init pmi_version=1 pmi_subversion=1", "response_to_init", deadline_ns);
     if (!begun) return begun.error();
+    begun_ = true;
     const auto space = ask("cmd=get_my_kvsname", "my_kvsname", deadline_ns);
     if (!space) return space.error();
     space_ = value_of(*space, "kvsname");
@@ -58,8 +70,8 @@ class Pmi final : public Launcher {
   /// Says a line and hears the answer, which must be `wanted` and, where it has an rc, rc=0.
   Result<std::string> ask(const std::string& line, const std::string& wanted, std::int64_t deadline_ns) {
     const std::string said = line + "\n";
-    if (write(descriptor_, said.data(), said.size()) != static_cast<ssize_t>(said.size()))
-      return in_bootstrap(Errc::io, "the launcher's PMI can't be written to", errno);
+    if (send(descriptor_, said.data(), said.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(said.size()))
+      return in_bootstrap(Errc::io, "the launcher's PMI can't be written to (it can be asked once by a process)", errno);
     auto answer = hear(deadline_ns);
     if (!answer) return answer;
     const std::string result = value_of(*answer, "rc");
@@ -78,7 +90,7 @@ class Pmi final : public Launcher {
       if (poll(&entry, 1, static_cast<int>(std::min<std::int64_t>(left / 1'000'000 + 1, 1000))) <= 0) continue;
       char room[256];
       const ssize_t got = read(descriptor_, room, sizeof room);
-      if (got <= 0) return in_bootstrap(Errc::io, "the launcher's PMI hung up", got == 0 ? ECONNRESET : errno);
+      if (got <= 0) return in_bootstrap(Errc::io, "the launcher's PMI hung up (it can be asked once by a process)", got == 0 ? ECONNRESET : errno);
       line.append(room, static_cast<std::size_t>(got));
       if (line.back() != '\n') continue;
       line.pop_back();
@@ -88,6 +100,7 @@ class Pmi final : public Launcher {
   }
 
   int descriptor_;
+  bool begun_ = false;
   std::string space_;
 };
 
@@ -103,6 +116,9 @@ Result<std::unique_ptr<Launcher>> find_pmi(const Environment& environment) {
   if (*descriptor > INT32_MAX || *size == 0 || *size > UINT32_MAX || *rank >= *size)
     return in_bootstrap(Errc::invalid_argument, "PMI_FD=" + std::to_string(*descriptor) + " PMI_RANK=" + std::to_string(*rank) + " PMI_SIZE=" +
                                                     std::to_string(*size) + "; accepted: a descriptor, and a rank below the size");
+  if (uses_mpi())
+    return in_bootstrap(Errc::unsupported,
+                        "this program uses MPI itself, to which alone the launcher's PMI speaks; its ranks can hand on a unique_id(), by MPI_Bcast");
   auto pmi = std::make_unique<Pmi>(static_cast<int>(*descriptor));
   if (auto begun = pmi->begin(static_cast<std::uint32_t>(*rank), static_cast<std::uint32_t>(*size)); !begun) return begun.error();
   return std::unique_ptr<Launcher>(std::move(pmi));

@@ -67,6 +67,7 @@ std::string answer_well(const std::string& line) {
   if (line == "cmd=get_my_kvsname") return "cmd=my_kvsname kvsname=kvs_77_0\n";
   if (line.starts_with("cmd=put ")) return "cmd=put_result rc=0 msg=success\n";
   if (line == "cmd=barrier_in") return "cmd=barrier_out\n";
+  if (line == "cmd=finalize") return "cmd=finalize_ack\n";
   if (line.starts_with("cmd=get ")) return "cmd=get_result rc=0 msg=success value=rondo1/there\n";
   return "";
 }
@@ -86,6 +87,8 @@ TEST_CASE("a launcher that speaks PMI passes rank 0's text on") {
     CHECK((*launcher)->rank == (rank == "0" ? 0 : 1));
     CHECK((*launcher)->size == 2);
     CHECK(text_of((*launcher)->share("rondo1/here", deadline_in(10))) == "got rondo1/there");
+    launcher->reset();
+    CHECK(mpiexec.heard().back() == "cmd=finalize");
     const bool put = mpiexec.heard()[2].starts_with("cmd=put kvsname=kvs_77_0 key=rondo");
     CHECK(put == (rank == "0"));
     if (put) CHECK(mpiexec.heard()[2].ends_with(" value=rondo1/here"));

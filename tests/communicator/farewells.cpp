@@ -29,13 +29,15 @@ ChildBody with_rank(std::uint32_t rank, std::uint32_t ranks, const std::string& 
 
 std::string says(const std::string& what, const Result<void>& result) { return result ? "" : what + ": " + to_string(result.error()); }
 
-/// What this machine has by name of local sockets and shared memory.
+/// What this machine has by name of local sockets of this program's jobs, and of shared memory of Rondo's.
 std::string names_on_this_machine() {
+  const std::string own = "/test/" + std::to_string(getpid()) + "/";  // fresh_job()
   std::ifstream sockets("/proc/net/unix");
   std::string names, line;
   while (std::getline(sockets, line))
-    if (line.find("rondo") != std::string::npos) names += line.substr(line.find("rondo")) + "\n";
-  for (const auto& entry : std::filesystem::directory_iterator("/dev/shm")) names += entry.path().string() + "\n";
+    if (line.find("rondo") != std::string::npos && line.find(own) != std::string::npos) names += line.substr(line.find("rondo")) + "\n";
+  for (const auto& entry : std::filesystem::directory_iterator("/dev/shm"))
+    if (entry.path().string().find("rondo") != std::string::npos) names += entry.path().string() + "\n";
   return names;
 }
 
