@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::int64_t look_ns = 50'000'000;
 constexpr std::int64_t heartbeat_ns = 400'000'000;
+/// A peer that computes for hours reads nothing. Its kernel has room for so many; once it hadn't, it would count as dead.
+constexpr std::uint32_t most_unheard = 20'000;
 
 }  // namespace
 
@@ -22,6 +24,7 @@ Lifelines::Lifelines(std::vector<PeerSocket> peers) : lost_ns_(new std::atomic<s
     if (peer.socket) (void)setsockopt(peer.socket.get(), SOL_SOCKET, SO_KEEPALIVE, &off, sizeof off);
     lines_.emplace_back(std::move(peer.socket));
   }
+  unheard_.assign(lines_.size(), 0);
 }
 
 void Lifelines::turn(std::int64_t now_ns) {
@@ -41,8 +44,11 @@ void Lifelines::look_after(std::uint32_t rank, bool heartbeat, std::int64_t now_
   const ssize_t got = recv(socket, heard.data(), heard.size(), MSG_DONTWAIT);
   const auto failed = [](ssize_t result) { return result < 0 && errno != EAGAIN && errno != EINTR; };
   bool ended = got == 0 || failed(got);
-  // A peer that reads nothing for long is full of heartbeats: that is no reason to give it up.
-  if (!ended && heartbeat) ended = failed(send(socket, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL));
+  if (got > 0) unheard_[rank] = 0;
+  if (!ended && heartbeat && unheard_[rank] < most_unheard) {
+    ++unheard_[rank];
+    ended = failed(send(socket, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL));
+  }
   if (!ended) return;
   lost_ns_[rank].store(now_ns, std::memory_order_relaxed);
   lines_[rank].reset();

@@ -19,7 +19,8 @@ class Lifelines {
   /// `peers` by rank, without a socket where there is no line.
   explicit Lifelines(std::vector<PeerSocket> peers);
 
-  /// Looks after the lines, if nobody has for a while; to be called by whoever waits. What it sends must be acknowledged within 1.7 s.
+  /// Looks after the lines, if nobody has for a while; to be called by whoever waits, and now and then by who doesn't. What it sends must be
+  /// acknowledged within 1.7 s.
   void turn(std::int64_t now_ns);
   /// Since when a rank is known to be lost (its line has ended); 0: nothing is known.
   std::int64_t lost_since(std::uint32_t rank) const { return lost_ns_[rank].load(std::memory_order_relaxed); }
@@ -29,6 +30,7 @@ class Lifelines {
 
   std::mutex mutex_;           ///< of the sockets
   std::vector<LiveFd> lines_;  ///< by rank
+  std::vector<std::uint32_t> unheard_;  ///< heartbeats by rank since it last sent one
   std::unique_ptr<std::atomic<std::int64_t>[]> lost_ns_;
   std::atomic<std::int64_t> next_look_ns_{0};
   std::int64_t next_heartbeat_ns_ = 0;

@@ -19,7 +19,7 @@ constexpr std::int64_t lost_to_others_ns = 400'000'000;
 
 std::optional<Error> Communicator::Impl::diagnose_links(const Channel& channel, const Operation& operation) const {
   parts_.status_links->take_in();
-  if (parts_.lifelines) parts_.lifelines->turn(now_ns());
+  if (has_lifelines_) tend_lifelines();
   if (auto error = find_told_mismatch()) return error;
   if (auto error = find_told_failure(channel, operation)) return error;
   if (auto error = find_lost_link(channel, operation)) return error;
@@ -95,6 +95,8 @@ std::optional<Error> Communicator::Impl::find_lost_link(const Channel& channel, 
       return Error{Errc::peer_failed, who(channel, member) + " died, or can't be reached any more, before or during " + call, 0, where};
   return std::nullopt;
 }
+
+void Communicator::Impl::tend_lifelines() const { parts_.lifelines->turn(now_ns()); }
 
 /// How long a peer's lifeline has been at its end; 0: it isn't, or there is none.
 std::int64_t Communicator::Impl::lost_for(std::uint32_t peer, std::int64_t now) const {

@@ -223,6 +223,7 @@ inline void Communicator::Impl::begin(Channel& channel, Operation& operation) {
   const PreparedPlan& prepared = *operation.prepared;
   operation.begun = true;
   operation.warned = false;
+  if (has_lifelines_) [[unlikely]] tend_lifelines();  // also on a rank that never waits, which hears the others' heartbeats here
   if (operation.batch == nullptr || operation.batch->members.empty()) {
     operation.run.begin(channel.context, prepared.executable, prepared.identity, prepared.digest, operation.task.binding);
     return;

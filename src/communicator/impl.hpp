@@ -243,6 +243,7 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
 
   // diagnose_links.cpp
   std::optional<Error> diagnose_links(const Channel& channel, const Operation& operation) const;
+  void tend_lifelines() const;
   std::int64_t lost_for(std::uint32_t peer, std::int64_t now) const;
   std::optional<Error> find_told_mismatch() const;
   std::optional<Error> find_message_mismatch(const Channel& channel, const Operation& operation) const;
@@ -261,6 +262,7 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   std::atomic<bool> draining_{false};   ///< no more calls come
   bool held_back_ = false;              ///< it waits for others to come; guarded by the token
   WaitPolicy policy_;
+  const bool has_lifelines_ = parts_.lifelines != nullptr;
   std::unique_ptr<Channel> main_;
   SleepWord* const sleep_word_;  ///< of this rank; null where nobody would wake it
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::unique_ptr<Channel>> pairs_;
