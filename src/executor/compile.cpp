@@ -12,6 +12,7 @@
 namespace rondo {
 namespace {
 
+constexpr std::uint64_t longest_message = 1u << 20;     ///< of a plan over message links that names no size of pieces
 constexpr std::uint64_t least_kept_bytes = 16u << 10;  ///< below, a call of one piece is done sooner than its cursors are set up
 
 Error too_small(const std::string& what, std::uint64_t need, std::uint64_t have) {
@@ -96,6 +97,8 @@ class Compiler {
       if (!fits) return fits.error();
       out_.piece_bytes = std::min(out_.piece_bytes, *fits << out_.wire_shift);
     }
+    // A plan that names no size means its slots'; where there are none, messages must be of some size that memory has room for.
+    if (request_.message_links && header_.piece_bytes == 0) out_.piece_bytes = std::min(out_.piece_bytes, longest_message);
     out_.piece_bytes = std::min(out_.piece_bytes, whole);
     out_.slot_stride = (header_bytes() + slot_bytes()) * header_.scratch_chunks;
     out_.pieces = std::max<std::uint64_t>(1, (longest_ + out_.piece_bytes - 1) / out_.piece_bytes);

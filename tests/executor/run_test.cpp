@@ -248,6 +248,25 @@ TEST_CASE("calls of all sizes in turn stay right while they go round through the
   }
 }
 
+TEST_CASE("a plan that names no size of pieces sends messages of a mebibyte at most") {
+  const auto pieces = [](std::uint32_t piece_bytes, std::uint64_t bytes) {
+    auto plan = plan_of(request_of(Collective::all_reduce, 2, bytes), "ring");
+    REQUIRE(plan);
+    plan->header.piece_bytes = piece_bytes;
+    CompileRequest request;
+    request.count = bytes / 4;
+    request.layout = layout;
+    request.message_links = true;
+    const auto executable = compile(lower(*plan, true), request);
+    REQUIRE(executable);
+    return std::pair{executable->piece_bytes, executable->pieces};
+  };
+  using Pieces = std::pair<std::uint64_t, std::uint64_t>;
+  CHECK(pieces(0, 8 << 20) == Pieces{1 << 20, 4});  // of a half each
+  CHECK(pieces(0, 64 << 10) == Pieces{32 << 10, 1});
+  CHECK(pieces(2 << 20, 8 << 20) == Pieces{2 << 20, 2});
+}
+
 TEST_CASE("slots are taken in turn from as much staging as is wanted, by calls of 2 KiB and more") {
   const auto ring = [](std::uint64_t bytes, std::uint64_t ring_bytes, bool message_links = false) {
     CompileRequest request;

@@ -1,5 +1,5 @@
 // What ranks tell one another before they are a communicator. The first byte says which of it: h a hello, f the bytes of a frame, i a rank's
-// introduction, v a verdict.
+// introduction, v a verdict, u a unique id, t what comes over a TCP link from a peer.
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -12,8 +12,10 @@
 #include "bootstrap/frame.hpp"
 #include "bootstrap/hello.hpp"
 #include "bootstrap/peers.hpp"
+#include "bootstrap/unique_id.hpp"
 #include "communicator/rank_info.hpp"
 #include "fuzz.hpp"
+#include "transports/tcp/connection.hpp"
 
 using namespace rondo;
 
@@ -50,6 +52,27 @@ void receive(const std::uint8_t* data, std::size_t size) {
   if (const auto frame = receive_frame(ours.get(), std::numeric_limits<std::int64_t>::max())) introduce(*frame);
 }
 
+/// Everything is taken that comes on two channels, as long as it comes.
+void listen_to_link(const std::uint8_t* data, std::size_t size) {
+  int ends[2];
+  fuzz::expect(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0, "no pair of sockets");
+  tcp::Buffers buffers;
+  tcp::Connection link(Fd(ends[0]), buffers);
+  Fd peer(ends[1]);
+  for (const std::uint32_t channel : {0u, 1u})
+    if (link.send_slot(channel, 8).payload != nullptr) link.post(channel);  // so that some credits are right
+  fuzz::expect(send(peer.get(), data, size, MSG_DONTWAIT | MSG_NOSIGNAL) == static_cast<ssize_t>(size), "a socket took less than all");
+  shutdown(peer.get(), SHUT_WR);
+  while (!link.has_ended()) {
+    link.read();
+    for (const std::uint32_t channel : {0u, 1u})
+      for (Message message = link.receive_slot(channel); message.payload != nullptr; message = link.receive_slot(channel)) {
+        fuzz::expect(message.bytes <= size, "a message is longer than all that came");
+        link.release(channel);
+      }
+  }
+}
+
 }  // namespace
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -60,6 +83,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (kind == 'i') introduce(content_of(data, size));
   if (kind == 'f') receive(data, size);
   if (kind == 'v') (void)unpack_verdict(content_of(data, size));
+  if (kind == 'u') (void)place_of_unique_id(std::string(reinterpret_cast<const char*>(data), size));
+  if (kind == 't') listen_to_link(data, size);
   if (kind == 'h') {
     Hello hello{};
     std::memcpy(&hello, data, std::min(size, sizeof hello));

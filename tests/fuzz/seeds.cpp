@@ -8,6 +8,7 @@
 
 #include "bootstrap/hello.hpp"
 #include "bootstrap/peers.hpp"
+#include "transports/tcp/connection.hpp"
 #include "communicator/rank_info.hpp"
 #include "rondo/calibration.hpp"
 #include "rondo/communicator.hpp"
@@ -62,7 +63,11 @@ Seeds introductions() {
   hello.version = version();
   hello.rank = 1;
   hello.size = 4;
-  return {{"introduction/rank", "i" + packed},
+  const tcp::Head message{1, tcp::Head::Kind::message, 5, {1, 2, 3}}, credit{1, tcp::Head::Kind::credit, 1, {}};
+  const auto bytes_of = [](const tcp::Head& head) { return std::string(reinterpret_cast<const char*>(&head), sizeof head); };
+  return {{"introduction/id", "urondo1/10.0.0.1/29500/" + std::string(64, 'a')},
+          {"introduction/link", "t" + bytes_of(message) + "bytes" + bytes_of(credit)},
+          {"introduction/rank", "i" + packed},
           {"introduction/frame", "f" + frame_of(packed)},
           {"introduction/verdict", "v" + text_of(pack_verdict(in_bootstrap(Errc::mismatch, "no")))},
           {"introduction/hello", "h" + std::string(reinterpret_cast<const char*>(&hello), sizeof hello)}};
