@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::size_t most_at_once = 16;             // taken in before those who are there are heard again
 constexpr std::int64_t patience_ns = 1'800'000'000;  // for a stranger's hello: it is gone within 2 s
+constexpr std::int64_t hesitation_ns = 20'000'000;   // for one who has begun, where others wait
 constexpr std::int64_t answer_ns = 50'000'000;
 constexpr std::int64_t linger_ns = 500'000'000;      // how long rank 0 waits for the other ranks to tell them that another one failed
 
@@ -105,9 +106,21 @@ class Meeting {
     return {};
   }
 
-  /// Takes in who waits. Where there are too many, those who have been there longest without a word make room: ranks say at once who they are.
+  /// For one more: where there are too many, who has been there longest without a word goes, since ranks say at once who they are; then who has
+  /// begun and doesn't go on.
+  bool make_room() {
+    if (strangers_.size() < most_strangers) return true;
+    auto leaves = std::find_if(strangers_.begin(), strangers_.end(), [](const Stranger& stranger) { return !stranger.greeting->has_begun(); });
+    if (leaves == strangers_.end()) leaves = strangers_.begin();
+    if (leaves->greeting->has_begun() && now_ns() < leaves->deadline_ns - patience_ns + hesitation_ns) return false;
+    strangers_.erase(leaves);
+    return true;
+  }
+
+  /// Takes in who waits.
   Result<void> take_in() {
     for (std::size_t taken = 0; taken < most_at_once; ++taken) {
+      if (!make_room()) return {};  // those who wait at the door wait a little longer
       PeerSocket peer = door_.open();
       if (!peer.socket && errno == 0) continue;
       if (!peer.socket) {
@@ -115,10 +128,6 @@ class Meeting {
         if (strangers_.empty() && !refusal_) return no_descriptor_left("accept another rank with", errno, "bootstrap");
         usleep(1000);  // the strangers' descriptors are free again soon
         return {};
-      }
-      if (strangers_.size() == most_strangers) {
-        const auto silent = std::find_if(strangers_.begin(), strangers_.end(), [](const Stranger& stranger) { return !stranger.greeting->has_begun(); });
-        strangers_.erase(silent == strangers_.end() ? strangers_.begin() : silent);
       }
       strangers_.push_back({std::move(peer), now_ns() + patience_ns, door_.greet()});
     }

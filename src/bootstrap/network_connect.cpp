@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 
 #include "base/clock.hpp"
 #include "base/crash_point.hpp"
@@ -19,6 +20,7 @@ namespace {
 
 constexpr std::int64_t attempt_ns = 2'000'000'000;   // for one connection: a packet may be lost
 constexpr std::int64_t stranger_ns = 3'000'000'000;  // how long a meeting of another job may take to make room
+constexpr std::int64_t loss_ns = 1'000'000'000;      // how long rank 0 may be unreachable after it hung up on this rank, before it counts as gone
 constexpr useconds_t shortest_pause_us = 1000;
 constexpr useconds_t longest_pause_us = 50'000;
 
@@ -116,10 +118,20 @@ Result<PeerSocket> come_to_network(std::uint32_t rank, std::uint32_t size, const
   Caller caller(hello_of(rank, size, own_trouble), place);
   const std::int64_t give_up_ns = own_trouble ? deadline_ns : std::min(deadline_ns, now_ns() + trouble_ns);
   std::int64_t first_stranger_ns = 0;
+  std::optional<Error> hung_up;  // while this rank waited to be taken in: rank 0 had too many others, or has gone
+  std::int64_t hung_up_ns = 0;
   for (useconds_t pause_us = shortest_pause_us;; pause_us = std::min(2 * pause_us, longest_pause_us)) {
     if (stays_away && stays_away(0)) return has_gone(0);
     const Outcome outcome = caller.call(give_up_ns);
-    if (outcome == Outcome::met) break;
+    if (outcome == Outcome::met) {
+      PeerSocket first = caller.take();
+      const auto heard = hear_verdict(first, deadline_ns, own_trouble, caller.sent());
+      if (heard) return first;
+      if (!own_trouble || heard.error().code != Errc::peer_failed || heard.error().native == 0) return heard.error();
+      hung_up = heard.error();
+      hung_up_ns = now_ns();
+    }
+    if (hung_up && now_ns() > hung_up_ns + loss_ns) return *hung_up;
     if (!own_trouble && now_ns() > give_up_ns) return own_trouble.error();
     if (outcome == Outcome::no_descriptor) return own_trouble ? no_descriptor_left("connect to rank 0 with", errno, "bootstrap") : own_trouble.error();
     if (outcome == Outcome::stranger && first_stranger_ns == 0) first_stranger_ns = now_ns();
@@ -127,9 +139,6 @@ Result<PeerSocket> come_to_network(std::uint32_t rank, std::uint32_t size, const
     usleep(pause_us);
     if (now_ns() > give_up_ns) return in_bootstrap(Errc::deadline_exceeded, "no sign of rank 0 of job '" + place.job + "': " + caller.why());
   }
-  PeerSocket first = caller.take();
-  if (auto heard = hear_verdict(first, deadline_ns, own_trouble, caller.sent()); !heard) return heard.error();
-  return first;
 }
 
 }  // namespace rondo

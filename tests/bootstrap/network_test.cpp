@@ -115,6 +115,24 @@ TEST_CASE("ranks that hold the key meet over TCP, however many and in whatever o
   }
 }
 
+TEST_CASE("two hundred ranks that come at once are all taken in, more than may be strangers at a time") {
+  const MeetingPlace place = fresh_place();
+  constexpr std::uint32_t ranks = 200;
+  const auto body = [&]() -> std::string {
+    std::vector<std::string> answers(ranks);
+    std::vector<std::thread> threads;
+    for (std::uint32_t rank = 0; rank < ranks; ++rank)
+      threads.emplace_back([&, rank] {
+        auto bootstrap = make_network_bootstrap(rank, ranks, place, deadline_in(20));
+        if (!bootstrap) answers[rank] = to_string(bootstrap.error());
+        else if (const auto all = (*bootstrap)->all_gather({}, deadline_in(20)); !all) answers[rank] = to_string(all.error());
+      });
+    for (std::thread& thread : threads) thread.join();
+    return complaints(answers);
+  };
+  CHECK(complaints(run_children({body}, 60)) == "");
+}
+
 TEST_CASE("a rank with another key is told so and dropped, and the job goes on") {
   const MeetingPlace place = fresh_place();
   MeetingPlace other = place;
