@@ -1,8 +1,8 @@
 // Launchers that speak PMIx (https://pmix.github.io, version 3 on): Open MPI's mpirun, srun --mpi=pmix, prterun.
 #include <dlfcn.h>
 #include <pmix.h>
+#include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -21,6 +21,7 @@ struct Functions {
   decltype(&PMIx_Init) init = nullptr;
   decltype(&PMIx_Put) put = nullptr;
   decltype(&PMIx_Commit) commit = nullptr;
+  decltype(&PMIx_Fence) fence = nullptr;
   decltype(&PMIx_Get) get = nullptr;
   decltype(&PMIx_Finalize) finalize = nullptr;
   decltype(&PMIx_Error_string) error_string = nullptr;
@@ -39,8 +40,8 @@ Result<Functions> load() {
                         std::string("the launcher speaks PMIx, and its library can't be loaded: ") + dlerror() + " (Debian's libpmix2 has it)");
   Functions functions;
   const bool all = find(library, "PMIx_Init", functions.init) && find(library, "PMIx_Put", functions.put) && find(library, "PMIx_Commit", functions.commit) &&
-                   find(library, "PMIx_Get", functions.get) && find(library, "PMIx_Finalize", functions.finalize) &&
-                   find(library, "PMIx_Error_string", functions.error_string);
+                   find(library, "PMIx_Fence", functions.fence) && find(library, "PMIx_Get", functions.get) &&
+                   find(library, "PMIx_Finalize", functions.finalize) && find(library, "PMIx_Error_string", functions.error_string);
   if (!all) return in_bootstrap(Errc::unsupported, std::string(library_name) + " lacks functions of PMIx");
   return functions;
 }
@@ -73,16 +74,21 @@ class Pmix final : public Launcher {
   Result<std::string> share(const std::string& text, std::int64_t deadline_ns) override {
     static std::atomic<std::uint32_t> shared{0};  // texts of one process may be under way no longer than its ranks' order of communicators
     const std::string key = "rondo." + std::to_string(shared.fetch_add(1, std::memory_order_relaxed));
-    if (rank == 0) return publish(key, text);
+    if (rank == 0)
+      if (auto published = publish(key, text); !published) return published.error();
+    pmix_info_t collect{};
+    std::strncpy(collect.key, PMIX_COLLECT_DATA, sizeof collect.key - 1);
+    collect.value.type = PMIX_BOOL;
+    collect.value.data.flag = true;
+    if (const pmix_status_t status = functions_.fence(nullptr, 0, &collect, 1); status != PMIX_SUCCESS) return failed("meeting the other ranks", status);
+    if (rank == 0) return text;
     pmix_proc_t first = own_;
     first.rank = 0;
-    pmix_info_t patience{};
-    std::strncpy(patience.key, PMIX_TIMEOUT, sizeof patience.key - 1);
-    patience.value.type = PMIX_INT;
-    patience.value.data.integer = static_cast<int>(std::clamp<std::int64_t>((deadline_ns - now_ns()) / 1'000'000'000, 1, 86'400));
     pmix_value_t* value = nullptr;
-    if (const pmix_status_t status = functions_.get(&first, key.c_str(), &patience, 1, &value); status != PMIX_SUCCESS)
-      return failed("what rank 0 has to say", status);
+    pmix_status_t status = PMIX_ERR_NOT_FOUND;
+    // What a server has just heard of it may not find yet.
+    while ((status = functions_.get(&first, key.c_str(), nullptr, 0, &value)) == PMIX_ERR_NOT_FOUND && now_ns() < deadline_ns) usleep(10'000);
+    if (status != PMIX_SUCCESS) return failed("what rank 0 has to say", status);
     const bool is_text = value->type == PMIX_STRING && value->data.string != nullptr;
     const std::string got = is_text ? value->data.string : "";
     if (is_text) std::free(value->data.string);
@@ -92,14 +98,13 @@ class Pmix final : public Launcher {
   }
 
  private:
-  Result<std::string> publish(const std::string& key, std::string text) {
+  Result<void> publish(const std::string& key, std::string text) {
     pmix_value_t value{};
     value.type = PMIX_STRING;
     value.data.string = text.data();
     pmix_status_t status = functions_.put(PMIX_GLOBAL, key.c_str(), &value);
     if (status == PMIX_SUCCESS) status = functions_.commit();
-    if (status != PMIX_SUCCESS) return failed("telling the other ranks", status);
-    return text;
+    return status == PMIX_SUCCESS ? Result<void>() : failed("telling the other ranks", status);
   }
 
   Error failed(const std::string& what, pmix_status_t status) const {
