@@ -187,13 +187,7 @@ const Result<Config>& config() {
   return result;
 }
 
-Result<JobEnvironment> job_environment() {
-  return parse_job_environment(read_environment());
-}
-
 namespace {
-
-bool is_loopback(std::string_view host) { return host == "localhost" || host == "::1" || host.starts_with("127."); }
 
 // Reads a whole number in [least, most]; leaves `target` alone when the variable isn't set.
 template <class T>

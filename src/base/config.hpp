@@ -71,7 +71,4 @@ const Result<Config>& config();
 /// Errors (invalid_argument) name variable, value and what would be accepted, also where two variables contradict.
 Result<JobEnvironment> parse_job_environment(const Environment& environment);
 
-/// The same from the environment as it is now: a forked child sets its own RANK, so nothing is remembered.
-Result<JobEnvironment> job_environment();
-
 }  // namespace rondo

@@ -96,4 +96,6 @@ std::string_view closest(std::string_view word, const std::vector<std::string_vi
   });
 }
 
+bool is_loopback(std::string_view host) { return host == "localhost" || host == "::1" || host.starts_with("127."); }
+
 }  // namespace rondo

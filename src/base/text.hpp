@@ -25,6 +25,9 @@ std::string print_size(std::uint64_t bytes);
 /// 'text' in quotes for a message; a long one is cut.
 std::string in_quotes(std::string_view text);
 
+/// Whether a host, by its name or its numeric address, is the machine itself, whichever that is.
+bool is_loopback(std::string_view host);
+
 /// The place of a byte in a text as editors show it: "line 3, column 14".
 std::string line_and_column(std::string_view text, std::size_t offset);
 

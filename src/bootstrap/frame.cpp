@@ -84,7 +84,6 @@ Result<void> receive_bytes(int socket, void* into, std::size_t bytes, std::int64
   return {};
 }
 
-
 Result<void> send_frame(int socket, const Address& content, std::int64_t deadline_ns) {
   FrameHead head{};
   std::memcpy(head.magic, frame_magic, sizeof head.magic);

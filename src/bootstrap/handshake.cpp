@@ -34,6 +34,13 @@ Nonce fresh_nonce() {
   return nonce;
 }
 
+std::string hex_of(const Nonce& nonce) {
+  std::string digits(2 * nonce.size() + 1, '\0');
+  sodium_bin2hex(digits.data(), digits.size(), nonce.data(), nonce.size());
+  digits.pop_back();  // it ends them with a zero
+  return digits;
+}
+
 Proof prove(const JobKey& key, Side side, const std::string& job, const Knock& knock, const Nonce& answer) {
   Hash hash(key);
   hash.add(purpose, sizeof purpose);

@@ -36,6 +36,9 @@ enum class Side : unsigned char { first, other };  ///< rank 0, or the rank that
 /// Unpredictable. Never the same twice.
 Nonce fresh_nonce();
 
+/// In hexadecimal digits.
+std::string hex_of(const Nonce& nonce);
+
 Proof prove(const JobKey& key, Side side, const std::string& job, const Knock& knock, const Nonce& answer);
 
 /// A key that takes both to know.

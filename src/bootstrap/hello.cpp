@@ -11,6 +11,16 @@
 
 namespace rondo {
 
+Hello hello_of(std::uint32_t rank, std::uint32_t size, const Result<void>& own_trouble) {
+  Hello hello{};
+  std::memcpy(hello.magic, hello_magic, sizeof hello.magic);
+  hello.version = version();
+  hello.rank = rank;
+  hello.size = size;
+  if (!own_trouble) own_trouble.error().detail.copy(hello.complaint, sizeof hello.complaint - 1);
+  return hello;
+}
+
 Result<void> judge(const Hello& hello, std::uint32_t size, const std::string& job, const std::string& name) {
   if (hello.version != version())
     return in_bootstrap(Errc::mismatch, name + " runs version " + std::to_string(hello.version) + " of the library, rank 0 version " +

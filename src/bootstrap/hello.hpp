@@ -24,6 +24,9 @@ struct Hello {
 };
 static_assert(sizeof(Hello) == 256);
 
+/// What a rank says of itself, its own trouble too. Of a job on this machine; over a network its magic is another one.
+Hello hello_of(std::uint32_t rank, std::uint32_t size, const Result<void>& own_trouble);
+
 /// Whether a rank that says this can be of rank 0's job of `size` ranks; `name` is what it is called in the error.
 Result<void> judge(const Hello& hello, std::uint32_t size, const std::string& job, const std::string& name);
 

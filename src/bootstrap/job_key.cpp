@@ -38,11 +38,10 @@ Result<std::size_t> read_up_to(int file, char* room, std::size_t bytes, const st
 
 Result<JobKey> key_in(std::string_view text, const std::string& path) {
   std::array<unsigned char, JobKey::size()> bytes{};
-  const bool digits = text.size() >= hex_digits && text.find_first_not_of("0123456789abcdefABCDEF\r\n \t") == std::string_view::npos;
-  while (digits && (text.back() == '\n' || text.back() == '\r' || text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  const std::string_view digits = text.substr(0, text.find_last_not_of("\r\n \t") + 1);
   if (text.size() == JobKey::size()) {
     std::memcpy(bytes.data(), text.data(), bytes.size());
-  } else if (text.size() != hex_digits || !digits || sodium_hex2bin(bytes.data(), bytes.size(), text.data(), text.size(), nullptr, nullptr, nullptr) != 0) {
+  } else if (digits.size() != hex_digits || sodium_hex2bin(bytes.data(), bytes.size(), digits.data(), digits.size(), nullptr, nullptr, nullptr) != 0) {
     return unusable(path, "has " + std::to_string(text.size()) + " bytes that are no key");
   }
   if (sodium_is_zero(bytes.data(), bytes.size()) != 0) return unusable(path, "is all zeros");

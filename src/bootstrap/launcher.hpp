@@ -13,7 +13,6 @@ namespace rondo {
 class Launcher {
  public:
   virtual ~Launcher() = default;
-  virtual std::string_view name() const = 0;  ///< for messages
   std::uint32_t rank = 0;
   std::uint32_t size = 1;
   /// Rank 0's text, to all; the others' is ignored. Every rank calls it, as often as all others. Blocks until rank 0 has, or until `deadline_ns`

@@ -35,26 +35,6 @@ Result<Fd> reach(const std::string& job, std::int64_t deadline_ns, const StaysAw
 
 }  // namespace
 
-Hello hello_of(std::uint32_t rank, std::uint32_t size, const Result<void>& own_trouble) {
-  Hello hello{};
-  std::memcpy(hello.magic, hello_magic, sizeof hello.magic);
-  hello.version = version();
-  hello.rank = rank;
-  hello.size = size;
-  if (!own_trouble) own_trouble.error().detail.copy(hello.complaint, sizeof hello.complaint - 1);
-  return hello;
-}
-
-Result<void> hear_verdict(const PeerSocket& first, std::int64_t deadline_ns, const Result<void>& own_trouble, const Result<void>& sent) {
-  if (!own_trouble) return own_trouble;
-  // Rank 0 may have given up before it heard anything: then its reason is there to be read all the same.
-  auto answer = receive_frame(first.socket.get(), deadline_ns);
-  if (!answer) return lost(0, first.whom, sent ? answer.error() : sent.error());
-  if (auto verdict = unpack_verdict(*answer); !verdict) return verdict;
-  crash_point("bootstrap: admitted");
-  return {};
-}
-
 Result<PeerSocket> come_to_local(std::uint32_t rank, std::uint32_t size, const std::string& job, std::int64_t deadline_ns, const Result<void>& own_trouble,
                                  const StaysAway& stays_away) {
   auto socket = reach(job, own_trouble ? deadline_ns : std::min(deadline_ns, now_ns() + trouble_ns), stays_away);

@@ -52,14 +52,6 @@ class LocalDoor final : public Door {
 
 }  // namespace
 
-Heard take_bytes(int socket, void* room, std::size_t bytes, std::size_t& came) {
-  const ssize_t got = recv(socket, static_cast<char*>(room) + came, bytes - came, MSG_DONTWAIT);
-  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return Heard::nothing_new;
-  if (got <= 0) return Heard::nonsense;
-  came += static_cast<std::size_t>(got);
-  return came == bytes ? Heard::all : Heard::nothing_new;
-}
-
 std::optional<std::string> process_of_same_user(int socket) {
   ucred credentials{};
   socklen_t length = sizeof credentials;

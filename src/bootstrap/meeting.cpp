@@ -176,6 +176,16 @@ class Meeting {
 
 }  // namespace
 
+Result<void> hear_verdict(const PeerSocket& first, std::int64_t deadline_ns, const Result<void>& own_trouble, const Result<void>& sent) {
+  if (!own_trouble) return own_trouble;
+  // Rank 0 may have given up before it heard anything: then its reason is there to be read all the same.
+  auto answer = receive_frame(first.socket.get(), deadline_ns);
+  if (!answer) return lost(0, first.whom, sent ? answer.error() : sent.error());
+  if (auto verdict = unpack_verdict(*answer); !verdict) return verdict;
+  crash_point("bootstrap: admitted");
+  return {};
+}
+
 Result<std::vector<PeerSocket>> hold_meeting(Door& door, std::uint32_t size, const std::string& job, std::int64_t deadline_ns,
                                              const Result<void>& own_trouble, const StaysAway& stays_away) {
   crash_point("bootstrap: listening");

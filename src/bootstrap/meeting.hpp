@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/descriptors.hpp"
 #include "bootstrap/bootstrap.hpp"
 #include "bootstrap/door.hpp"
 #include "bootstrap/peers.hpp"
@@ -22,9 +23,6 @@ inline constexpr std::size_t most_strangers = 64;  ///< who haven't said yet who
 Result<std::vector<PeerSocket>> hold_meeting(Door& door, std::uint32_t size, const std::string& job, std::int64_t deadline_ns,
                                              const Result<void>& own_trouble, const StaysAway& stays_away);
 
-/// What a rank says of itself, its own trouble too.
-Hello hello_of(std::uint32_t rank, std::uint32_t size, const Result<void>& own_trouble);
-
 inline constexpr std::int64_t trouble_ns = 50'000'000;  ///< how long a rank that knows at once that it can't take part tries to say so
 
 /// Rank 0's answer to who has said all that it must, over the socket `first`: success when it takes this rank in.
@@ -37,5 +35,28 @@ Result<PeerSocket> come_to_local(std::uint32_t rank, std::uint32_t size, const s
 
 /// A bootstrap of ranks that have met. `peers`: rank 0's lead to all, by rank, all others' first one to rank 0. `descriptors`: whether they can pass.
 std::unique_ptr<Bootstrap> make_star(std::uint32_t rank, std::uint32_t size, std::vector<PeerSocket> peers, bool descriptors);
+
+/// The whole of it: rank 0 holds the meeting behind the door that `open` gives, another rank goes there by `come`, which is told what keeps this rank
+/// from taking part.
+template <class Open, class Come>
+Result<std::unique_ptr<Bootstrap>> bootstrap_by_meeting(std::uint32_t rank, std::uint32_t size, const std::string& job, std::int64_t deadline_ns,
+                                                        const StaysAway& stays_away, bool descriptors, const Open& open, const Come& come) {
+  const auto own_trouble = check_descriptors(size, 1);
+  std::vector<PeerSocket> peers(1);
+  if (rank != 0) {
+    auto first = come(own_trouble);
+    if (!first) return first.error();
+    peers[0] = std::move(*first);
+  } else if (size == 1) {
+    if (!own_trouble) return own_trouble.error();
+  } else {
+    auto door = open();
+    if (!door) return own_trouble ? door.error() : own_trouble.error();
+    auto met = hold_meeting(**door, size, job, deadline_ns, own_trouble, stays_away);
+    if (!met) return met.error();
+    peers = std::move(*met);
+  }
+  return make_star(rank, size, std::move(peers), descriptors);
+}
 
 }  // namespace rondo

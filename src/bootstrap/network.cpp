@@ -6,28 +6,9 @@
 
 #include <array>
 
-#include "base/descriptors.hpp"
 #include "bootstrap/meeting.hpp"
 
 namespace rondo {
-namespace {
-
-Result<std::vector<PeerSocket>> meet(std::uint32_t rank, std::uint32_t size, const MeetingPlace& place, std::int64_t deadline_ns, const Result<void>& room,
-                                     const StaysAway& stays_away, Fd listener) {
-  if (rank == 0) {
-    if (size == 1) return room ? Result<std::vector<PeerSocket>>(std::vector<PeerSocket>(1)) : room.error();
-    auto door = open_network_door(place, deadline_ns, std::move(listener));
-    if (!door) return room ? door.error() : room.error();
-    return hold_meeting(**door, size, place.job, deadline_ns, room, stays_away);
-  }
-  auto first = come_to_network(rank, size, place, deadline_ns, room, stays_away);
-  if (!first) return first.error();
-  std::vector<PeerSocket> peers;
-  peers.push_back(std::move(*first));
-  return peers;
-}
-
-}  // namespace
 
 Addresses resolve(const MeetingPlace& place, int& error) {
   addrinfo wanted{};
@@ -36,6 +17,11 @@ Addresses resolve(const MeetingPlace& place, int& error) {
   addrinfo* list = nullptr;
   error = getaddrinfo(place.host.c_str(), std::to_string(place.port).c_str(), &wanted, &list);
   return Addresses(error == 0 ? list : nullptr);
+}
+
+std::string host_of(const sockaddr* address, socklen_t length) {
+  std::array<char, NI_MAXHOST> host{};
+  return getnameinfo(address, length, host.data(), host.size(), nullptr, 0, NI_NUMERICHOST) == 0 ? host.data() : "";
 }
 
 std::string text_of(const sockaddr* address, socklen_t length) {
@@ -60,9 +46,9 @@ void tune(int socket) {
 
 Result<std::unique_ptr<Bootstrap>> make_network_bootstrap(std::uint32_t rank, std::uint32_t size, const MeetingPlace& place, std::int64_t deadline_ns,
                                                           const StaysAway& stays_away, Fd listener) {
-  auto peers = meet(rank, size, place, deadline_ns, check_descriptors(size, 1), stays_away, std::move(listener));
-  if (!peers) return peers.error();
-  return make_star(rank, size, std::move(*peers), false);
+  return bootstrap_by_meeting(
+      rank, size, place.job, deadline_ns, stays_away, false, [&] { return open_network_door(place, deadline_ns, std::move(listener)); },
+      [&](const Result<void>& own_trouble) { return come_to_network(rank, size, place, deadline_ns, own_trouble, stays_away); });
 }
 
 }  // namespace rondo

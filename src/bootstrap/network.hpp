@@ -41,6 +41,9 @@ using Addresses = std::unique_ptr<addrinfo, FreeAddresses>;
 /// Where a place is; null where its name has no address (yet), with getaddrinfo's error in `error`.
 Addresses resolve(const MeetingPlace& place, int& error);
 
+/// "10.0.0.2"; empty where it isn't an address of a network.
+std::string host_of(const sockaddr* address, socklen_t length);
+
 /// "10.0.0.2:29500"
 std::string text_of(const sockaddr* address, socklen_t length);
 

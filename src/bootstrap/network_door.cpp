@@ -11,6 +11,7 @@
 #include "base/crash_point.hpp"
 #include "base/descriptors.hpp"
 #include "base/log.hpp"
+#include "base/text.hpp"
 #include "bootstrap/handshake.hpp"
 #include "bootstrap/meeting.hpp"
 #include "bootstrap/network.hpp"
@@ -83,15 +84,10 @@ class NetworkDoor final : public Door {
   const MeetingPlace& place_;
 };
 
-bool is_loopback(const sockaddr* address) {
-  if (address->sa_family == AF_INET) return (ntohl(reinterpret_cast<const sockaddr_in*>(address)->sin_addr.s_addr) >> 24) == 127;
-  return address->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr);
-}
-
 /// Debian's /etc/hosts gives a machine's own name a loopback address, which no other machine reaches under that name.
-bool is_own_name(const MeetingPlace& place, const sockaddr* address) {
+bool is_own_name(const MeetingPlace& place, const addrinfo& entry) {
   const bool numeric = place.host.find_first_not_of("0123456789abcdefABCDEF.:") == std::string::npos;
-  return is_loopback(address) && !numeric && place.host.find("localhost") == std::string::npos;
+  return is_loopback(host_of(entry.ai_addr, entry.ai_addrlen)) && !numeric && place.host.find("localhost") == std::string::npos;
 }
 
 /// All addresses of a family, at the same port.
@@ -137,7 +133,7 @@ Result<std::unique_ptr<Door>> open_network_door(const MeetingPlace& place, std::
   for (;;) {
     int number = 0;
     for (const addrinfo* entry = all.get(); entry != nullptr; entry = entry->ai_next) {
-      const bool own_name = is_own_name(place, entry->ai_addr);
+      const bool own_name = is_own_name(place, *entry);
       const sockaddr_storage all_own = everywhere(entry->ai_addr, entry->ai_addrlen);
       Fd listener = listen_at(own_name ? reinterpret_cast<const sockaddr*>(&all_own) : entry->ai_addr, entry->ai_addrlen);
       if (listener && own_name) log_warn("'" + place.host + "' is a loopback address on its own machine: the ranks of the job are awaited on all interfaces");

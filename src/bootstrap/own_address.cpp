@@ -6,13 +6,11 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include <algorithm>
-#include <array>
-#include <cerrno>
 #include <memory>
 #include <utility>
 
 #include "base/fd.hpp"
+#include "base/text.hpp"
 #include "bootstrap/network.hpp"
 #include "bootstrap/peers.hpp"
 
@@ -21,11 +19,6 @@ namespace {
 
 /// Nobody's (RFC 5737): what leads there is the default route.
 constexpr char elsewhere[] = "192.0.2.1";
-
-std::string text_of_host(const sockaddr* address, socklen_t length) {
-  std::array<char, NI_MAXHOST> host{};
-  return getnameinfo(address, length, host.data(), host.size(), nullptr, 0, NI_NUMERICHOST) == 0 ? host.data() : "";
-}
 
 /// Name and address of each interface that is up, version 4 first.
 std::vector<std::pair<std::string, std::string>> interfaces() {
@@ -38,7 +31,7 @@ std::vector<std::pair<std::string, std::string>> interfaces() {
       if (entry->ifa_addr == nullptr || entry->ifa_addr->sa_family != family || (entry->ifa_flags & IFF_UP) == 0) continue;
       // An address that holds on its own link alone means nothing without its interface's name.
       if (family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&reinterpret_cast<const sockaddr_in6*>(entry->ifa_addr)->sin6_addr)) continue;
-      found.emplace_back(entry->ifa_name, text_of_host(entry->ifa_addr, family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6)));
+      found.emplace_back(entry->ifa_name, host_of(entry->ifa_addr, family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6)));
     }
   return found;
 }
@@ -49,7 +42,7 @@ std::string address_of_end(int socket) {
   sockaddr_storage own{};
   socklen_t length = sizeof own;
   auto* address = reinterpret_cast<sockaddr*>(&own);
-  return getsockname(socket, address, &length) == 0 ? text_of_host(address, length) : "";
+  return getsockname(socket, address, &length) == 0 ? host_of(address, length) : "";
 }
 
 std::string address_towards(const std::string& host) {
@@ -61,8 +54,6 @@ std::string address_towards(const std::string& host) {
   if (!socket || connect(socket.get(), there->ai_addr, there->ai_addrlen) != 0) return {};
   return address_of_end(socket.get());
 }
-
-bool is_loopback(const std::string& address) { return address.starts_with("127.") || address == "::1"; }
 
 Result<std::string> address_of_interface(const std::vector<std::string>& names) {
   const auto all = interfaces();

@@ -14,9 +14,6 @@ std::string address_of_end(int socket);
 /// This machine's numeric address on the way to another one's; empty where there is no way.
 std::string address_towards(const std::string& host);
 
-/// Of a numeric address.
-bool is_loopback(const std::string& address);
-
 /// The numeric address of the first of these interfaces that has one. Error invalid_argument names those that have one.
 Result<std::string> address_of_interface(const std::vector<std::string>& names);
 

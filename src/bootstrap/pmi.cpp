@@ -33,8 +33,6 @@ class Pmi final : public Launcher {
     if (begun_) (void)ask("cmd=finalize", "finalize_ack", now_ns() + farewell_ns);
   }
 
-  std::string_view name() const override { return "PMI"; }
-
   Result<void> begin(std::uint32_t own, std::uint32_t all) {
     rank = own;
     size = all;

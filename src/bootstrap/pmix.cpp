@@ -54,8 +54,6 @@ class Pmix final : public Launcher {
     if (begun_) (void)functions_.finalize(nullptr, 0);
   }
 
-  std::string_view name() const override { return "PMIx"; }
-
   Result<void> begin() {
     if (const pmix_status_t status = functions_.init(&own_, nullptr, 0); status != PMIX_SUCCESS) return failed("init", status);
     begun_ = true;

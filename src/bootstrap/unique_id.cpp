@@ -48,11 +48,7 @@ Result<std::string> make_unique_id(const std::string& address) {
   if (!listener) return in_bootstrap(errno == EADDRNOTAVAIL ? Errc::invalid_argument : Errc::io, "cannot listen at " + address, errno);
   const auto port = port_of(listener);
   if (!port) return port.error();
-  const Nonce key = fresh_nonce();
-  std::string digits(key_digits + 1, '\0');
-  sodium_bin2hex(digits.data(), digits.size(), key.data(), key.size());
-  digits.pop_back();
-  const std::string id = std::string(kind) + address + "/" + std::to_string(*port) + "/" + digits;
+  const std::string id = std::string(kind) + address + "/" + std::to_string(*port) + "/" + hex_of(fresh_nonce());
   const std::lock_guard lock(listeners().mutex);
   listeners().by_id[id] = std::move(listener);
   return id;

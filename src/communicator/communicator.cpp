@@ -236,7 +236,7 @@ Result<Communicator> Communicator::from_environment(const CommunicatorOptions& o
                     [&](std::int64_t deadline_ns, const StaysAway& stays_away) { return meet_through(**launcher, deadline_ns, stays_away); });
     }
   }
-  auto job = job_environment();
+  auto job = parse_job_environment(environment);
   if (!job) return job.error();
   set_log_rank(job->rank);
   return of_job(job->rank, job->size, options, [&](std::int64_t deadline_ns, const StaysAway& stays_away) { return meet(*job, deadline_ns, stays_away); });

@@ -18,8 +18,6 @@
 namespace rondo {
 namespace {
 
-constexpr char hex[] = "0123456789abcdef";
-
 /// torchrun's own store listens on MASTER_PORT; the restart count keeps generations apart.
 std::string name_of(const JobEnvironment& job) {
   return std::to_string(job.master_port) + "/" + job.run_id + "/" + std::to_string(job.restart_count);
@@ -33,12 +31,6 @@ Address address_of(const std::string& text) {
 }
 
 std::string text_of(const Address& address) { return {reinterpret_cast<const char*>(address.bytes.data()), address.bytes.size()}; }
-
-std::string fresh_name() {
-  std::string name;
-  for (const unsigned char byte : fresh_nonce()) name += {hex[byte >> 4], hex[byte & 15]};
-  return name;
-}
 
 /// The key of this process's configuration; null: there is none. An error where the user requires one, unless it isn't `wanted`: the launcher's way
 /// between the ranks, which an id went, takes no key to trust.
@@ -63,7 +55,7 @@ Result<std::string> common_name(Bootstrap& bootstrap, std::int64_t deadline_ns) 
   auto host = host_identity();
   if (!host) return host.error();
   const std::string place = *host + " of user " + std::to_string(getuid());  // others' processes may not hand memory to this one's
-  auto all = bootstrap.all_gather(address_of(place + "\n" + fresh_name()), deadline_ns);
+  auto all = bootstrap.all_gather(address_of(place + "\n" + hex_of(fresh_nonce())), deadline_ns);
   if (!all) return all.error();
   std::string name;
   for (const Address& told : all->all()) {
@@ -84,6 +76,13 @@ Result<std::unique_ptr<Bootstrap>> meet_at(std::uint32_t rank, std::uint32_t siz
   if (!name) return name.error();
   if (name->empty()) return bootstrap;
   return make_local_bootstrap(rank, size, *name, deadline_ns, stays_away);
+}
+
+/// Where ranks that have this id meet, by its key and the job's where there is one.
+Result<MeetingPlace> place_by(const std::string& id, const std::optional<JobKey>& key) {
+  auto place = place_of_unique_id(id);
+  if (place && key) place->key = combine(*key, place->key);
+  return place;
 }
 
 }  // namespace
@@ -110,26 +109,24 @@ Result<std::string> fresh_unique_id() {
 
 Result<std::unique_ptr<Bootstrap>> meet_through(Launcher& launcher, std::int64_t deadline_ns, const StaysAway& stays_away) {
   auto own = launcher.rank == 0 ? fresh_unique_id() : Result<std::string>(std::string());
-  // A rank 0 that can't listen says so by an empty text.
+  // A rank 0 that can't listen says so.
   const auto id = launcher.share(own ? *own : "-", deadline_ns);
   if (!own) return own.error();
   if (!id) return id.error();
   if (*id == "-") return Error{Errc::peer_failed, "rank 0 could not listen for the others; its own error says why", 0, "bootstrap"};
-  auto place = place_of_unique_id(*id);
-  if (!place) return place.error();
   const auto key = configured_key(false);
   if (!key) return key.error();
-  if (*key) place->key = combine(**key, place->key);
+  const auto place = place_by(*id, *key);
+  if (!place) return place.error();
   return meet_at(launcher.rank, launcher.size, *place, deadline_ns, stays_away, take_listener(*id));
 }
 
 Result<std::unique_ptr<Bootstrap>> meet_by_id(std::uint32_t rank, std::uint32_t size, const std::string& id, std::int64_t deadline_ns,
                                               const StaysAway& stays_away) {
-  auto place = place_of_unique_id(id);
-  if (!place) return place.error();
   const auto key = configured_key();
   if (!key) return key.error();
-  if (*key) place->key = combine(**key, place->key);
+  const auto place = place_by(id, *key);
+  if (!place) return place.error();
   Fd listener = take_listener(id);
   if (rank == 0 && !listener)
     return Error{Errc::invalid_argument, "rank 0's process didn't make this unique id, or has used it before; each communicator needs one of its own", 0,

@@ -201,7 +201,7 @@ class Communicator::Impl::Split {
     if (auto connected = parts_.transport->connect(addresses, deadline_ns); !connected) return connected.error();
     parts_.status_links = std::make_unique<StatusLinks>(*parts_.transport, parts_.rank, parts_.size);
     parts_.lifelines = parent_.parts_.lifelines;
-    for (const std::uint32_t member : members_) parts_.lifeline_ranks.push_back(parent_.parts_.lifelines ? parent_.parts_.lifeline_ranks[member] : member);
+    for (const std::uint32_t member : members_) parts_.lifeline_ranks.push_back(parent_.parts_.lifeline_ranks[member]);
     if (auto met = parts_.status_links->meet(deadline_ns); !met) return met.error();
     return std::nullopt;
   }

@@ -3,6 +3,7 @@
 #include <array>
 #include <string_view>
 
+#include "base/text.hpp"
 #include "bootstrap/own_address.hpp"
 #include "transports/shm/shm.hpp"
 #include "transports/tcp/tcp.hpp"

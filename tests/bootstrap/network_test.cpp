@@ -76,6 +76,24 @@ Knock right_knock(std::uint32_t rank, std::uint32_t size) {
   return knock;
 }
 
+/// Knocks as somebody would who has heard rank 1 do it, and gets rank 0's challenge; empty where none came.
+struct Thief {
+  explicit Thief(std::uint16_t port, const Knock& said = right_knock(1, 2)) : knock(said), socket(knock_at(port)) {
+    say(socket, &knock, sizeof knock);
+    challenged = static_cast<bool>(receive_bytes(socket.get(), &challenge, sizeof challenge, deadline_in(1)));
+  }
+  /// "" when it is dropped for this proof.
+  std::string tries(const Proof& proof) const {
+    say(socket, proof.data(), proof.size());
+    return challenged ? dropped_within(socket, 0.5) : "no challenge";
+  }
+
+  Knock knock;
+  Fd socket;
+  Challenge challenge{};
+  bool challenged = false;
+};
+
 /// Rank 0 of 2 waits while `strange` happens to it; then rank 1 comes, and both meet. What was wrong, else "".
 std::string job_goes_on(const MeetingPlace& place, const ChildBody& strange) {
   const auto deadline = Clock::now() + std::chrono::seconds(40);
@@ -158,43 +176,25 @@ TEST_CASE("without the key nobody gets in, whatever was heard of others") {
   const MeetingPlace place = fresh_place();
   SECTION("a proof that is replayed") {
     CHECK(job_goes_on(place, [&]() -> std::string {
-            const Knock knock = right_knock(1, 2);
-            const Fd honest = knock_at(place.port);
-            say(honest, &knock, sizeof knock);
-            Challenge challenge{};
-            if (!receive_bytes(honest.get(), &challenge, sizeof challenge, deadline_in(1))) return "no challenge";
-            const Proof proof = prove(place.key, Side::other, place.job, knock, challenge.nonce);  // as it might be overheard
-            const Fd thief = knock_at(place.port);
-            say(thief, &knock, sizeof knock);
-            Challenge again{};
-            if (!receive_bytes(thief.get(), &again, sizeof again, deadline_in(1))) return "no challenge for the thief";
-            if (again.nonce == challenge.nonce) return "the same nonce twice";
-            say(thief, proof.data(), proof.size());
-            return dropped_within(thief, 0.5);
+            const Thief heard(place.port);
+            if (!heard.challenged) return "no challenge";
+            const Proof proof = prove(place.key, Side::other, place.job, heard.knock, heard.challenge.nonce);  // as it might be overheard
+            const Thief thief(place.port, heard.knock);
+            return thief.challenge.nonce == heard.challenge.nonce ? "the same nonce twice" : thief.tries(proof);
           }) == "");
   }
   SECTION("rank 0's own proof, sent back") {
-    CHECK(job_goes_on(place, [&]() -> std::string {
-            const Knock knock = right_knock(1, 2);
-            const Fd thief = knock_at(place.port);
-            say(thief, &knock, sizeof knock);
-            Challenge challenge{};
-            if (!receive_bytes(thief.get(), &challenge, sizeof challenge, deadline_in(1))) return "no challenge";
-            say(thief, challenge.proof.data(), challenge.proof.size());
-            return dropped_within(thief, 0.5);
+    CHECK(job_goes_on(place, [&] {
+            const Thief thief(place.port);
+            return thief.tries(thief.challenge.proof);
           }) == "");
   }
   SECTION("a proof for another rank") {
-    CHECK(job_goes_on(place, [&]() -> std::string {
-            Knock knock = right_knock(1, 2);
-            const Fd thief = knock_at(place.port);
-            say(thief, &knock, sizeof knock);
-            Challenge challenge{};
-            if (!receive_bytes(thief.get(), &challenge, sizeof challenge, deadline_in(1))) return "no challenge";
-            knock.hello.rank = 0;
-            const Proof proof = prove(place.key, Side::other, place.job, knock, challenge.nonce);
-            say(thief, proof.data(), proof.size());
-            return dropped_within(thief, 0.5);
+    CHECK(job_goes_on(place, [&] {
+            const Thief thief(place.port);
+            Knock other = thief.knock;
+            other.hello.rank = 0;
+            return thief.tries(prove(place.key, Side::other, place.job, other, thief.challenge.nonce));
           }) == "");
   }
 }
@@ -347,7 +347,8 @@ TEST_CASE("a job's key is read from a file that nobody else may read") {
     const KeyFile file(digits, mode);
     CHECK(expect_words(refusal(file.path()), {"RONDO_JOB_KEY_FILE='" + file.path(), "by others", "mode 0600"}, Clock::now(), 5) == "");
   }
-  for (const std::string& content : {std::string(), digits.substr(1), digits + "a", digits.substr(1) + "g", digits + digits, std::string(64, '0')}) {
+  for (const std::string& content : {std::string(), digits.substr(1), digits + "a", digits.substr(1) + "g", digits + digits, std::string(64, '0'),
+                                     std::string(72, ' ')}) {
     const KeyFile file(content, 0600);
     const std::string text = refusal(file.path());
     CHECK(expect_words(text, {file.path(), "accepted: "}, Clock::now(), 5) == "");

@@ -52,6 +52,17 @@ RankBody survivor(const std::vector<std::string>& words) {
   };
 }
 
+using Ranks = std::array<Child, 3>;
+
+/// Three survivors on a host each, in the middle of their calls, each with the words of the error that it is to get.
+template <class Words>
+Ranks in_calls(const Hosts& hosts, const Words& words) {
+  Ranks ranks;
+  for (std::uint32_t rank = 0; rank < ranks.size(); ++rank) ranks[rank] = start_child(rank_of_job(hosts, rank, 3, 1, survivor(words(rank))));
+  std::this_thread::sleep_for(std::chrono::milliseconds(700));
+  return ranks;
+}
+
 }  // namespace
 
 TEST_CASE("a rank killed on another host is named with its host to all others within three seconds") {
@@ -60,12 +71,7 @@ TEST_CASE("a rank killed on another host is named with its host to all others wi
   REQUIRE(hosts.trouble() == "");
   for (const std::uint32_t victim : {0u, 2u}) {
     INFO("rank " << victim << " dies");
-    std::array<Child, 3> ranks;
-    for (std::uint32_t rank = 0; rank < 3; ++rank) {
-      const std::vector<std::string> words{"rank " + std::to_string(victim) + " (process ", " on "};
-      ranks[rank] = start_child(rank_of_job(hosts, rank, 3, 1, survivor(words)));
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(700));
+    const Ranks ranks = in_calls(hosts, [&](std::uint32_t) { return std::vector<std::string>{"rank " + std::to_string(victim) + " (process ", " on "}; });
     const auto begin = Clock::now();
     kill(ranks[victim].process, SIGKILL);
     std::vector<std::string> answers;
@@ -107,13 +113,9 @@ TEST_CASE("a host that can't be reached any more is named to all others within t
     INFO("host " << victim << " is cut off");
     const Hosts hosts(3);
     REQUIRE(hosts.trouble() == "");
-    std::array<Child, 3> ranks;
-    for (std::uint32_t rank = 0; rank < 3; ++rank) {
-      const std::string lost = "rank " + (rank == victim ? "" : std::to_string(victim) + " (process ");
-      const std::vector<std::string> words{lost};
-      ranks[rank] = start_child(rank_of_job(hosts, rank, 3, 1, survivor(words)));
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(700));
+    const Ranks ranks = in_calls(hosts, [&](std::uint32_t rank) {
+      return std::vector<std::string>{"rank " + (rank == victim ? "" : std::to_string(victim) + " (process ")};
+    });
     const auto begin = Clock::now();
     REQUIRE(hosts.cut(victim));
     std::vector<std::string> answers;

@@ -3,7 +3,7 @@
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <sys/random.h>
+#include <sodium.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -56,12 +56,6 @@ Result<Place> place_of(std::uint32_t rank, const Address& address) {
 void tune(const Fd& socket) {
   const int yes = 1;
   (void)setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-}
-
-bool is_same(const Ticket& a, const Ticket& b) {
-  unsigned difference = 0;  // in a time that doesn't depend on the bytes
-  for (std::size_t i = 0; i < a.size(); ++i) difference |= static_cast<unsigned>(a[i] ^ b[i]);
-  return difference == 0;
 }
 
 class Connecting {
@@ -150,7 +144,8 @@ class Connecting {
       stranger.came += static_cast<std::size_t>(got);
       if (stranger.came < sizeof(Call)) return false;
       const std::uint32_t peer = stranger.call.rank;
-      if (is_same(stranger.call.ticket, own_) && peer > rank_ && peer < sockets_.size() && !sockets_[peer]) sockets_[peer] = std::move(stranger.socket);
+      const bool invited = sodium_memcmp(stranger.call.ticket.data(), own_.data(), own_.size()) == 0;
+      if (invited && peer > rank_ && peer < sockets_.size() && !sockets_[peer]) sockets_[peer] = std::move(stranger.socket);
       return true;
     });
   }
@@ -182,7 +177,7 @@ Result<Fd> listen_at(const std::string& address, Place& place) {
   if (inet_pton(AF_INET, address.c_str(), &short_form->sin_addr) == 1) short_form->sin_family = AF_INET;
   else if (inet_pton(AF_INET6, address.c_str(), &place.at.sin6_addr) == 1) place.at.sin6_family = AF_INET6;
   else return in_tcp(Errc::invalid_argument, "'" + address + "' is no numeric address");
-  if (getrandom(place.ticket.data(), place.ticket.size(), 0) != static_cast<ssize_t>(place.ticket.size())) return in_tcp(Errc::io, "no random bytes", errno);
+  randombytes_buf(place.ticket.data(), place.ticket.size());
   Fd listener(socket(place.at.sin6_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!listener) return no_descriptor_left("listen for the other ranks with", errno, "tcp");
   auto* at = reinterpret_cast<sockaddr*>(&place.at);
