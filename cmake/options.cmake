@@ -1,12 +1,15 @@
 # Warnings, sanitizers, and the one way to declare a module.
 add_library(rondo_options INTERFACE)
-target_compile_options(rondo_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Werror
-  -fno-semantic-interposition)
+set(warnings -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Werror)
+target_compile_options(rondo_options INTERFACE $<$<COMPILE_LANGUAGE:C,CXX>:${warnings};-Wpedantic;-fno-semantic-interposition>)
+# What nvcc gives its host compiler isn't as its authors wrote it: line numbers in a style of GCC's own are pedantry's business.
+list(JOIN warnings , host_warnings)
+target_compile_options(rondo_options INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=${host_warnings};-Werror=all-warnings;-fmad=false;--expt-relaxed-constexpr>)
 # A product and a sum fused into one rounding have other bits, and whether they are is up to the instruction set: never, in kernels and
 # cost model as in the tests' reference.
-target_compile_options(rondo_options INTERFACE -ffp-contract=off)
+target_compile_options(rondo_options INTERFACE $<$<COMPILE_LANGUAGE:C,CXX>:-ffp-contract=off>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  target_compile_options(rondo_options INTERFACE -Wno-restrict)  # false alarms on string concatenation, GCC bug 105651
+  target_compile_options(rondo_options INTERFACE $<$<COMPILE_LANGUAGE:C,CXX>:-Wno-restrict>)  # false alarms on string concatenation, GCC bug 105651
 endif()
 target_include_directories(rondo_options INTERFACE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR})
 target_link_libraries(rondo_options INTERFACE Threads::Threads)
@@ -32,10 +35,10 @@ endif()
 
 set(RONDO_MODULES "" CACHE INTERNAL "object libraries that make librondo")
 
-# rondo_module(NAME FOLDER): all .cpp files of FOLDER (not of its sub-folders) as object library rondo_NAME.
+# rondo_module(NAME FOLDER): all .cpp and .cu files of FOLDER (not of its sub-folders) as object library rondo_NAME.
 # A folder may bring a deps.cmake that links what it needs from outside.
 function(rondo_module name folder)
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.cpp)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.cpp ${CMAKE_SOURCE_DIR}/${folder}/*.cu)
   if(NOT sources)
     return()
   endif()

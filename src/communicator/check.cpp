@@ -4,6 +4,7 @@
 #include <tuple>
 #include <utility>
 
+#include "communicator/check.hpp"
 #include "communicator/impl.hpp"
 
 namespace rondo {
@@ -73,33 +74,31 @@ std::optional<std::string> find_overlap(const std::vector<BlockRange>& read, con
 
 }  // namespace
 
-std::optional<Error> Communicator::Impl::wrong_key(const PlanKey& key) const {
+std::optional<Error> wrong_key(const PlanKey& key, std::uint32_t ranks) {
   if (static_cast<std::size_t>(key.collective) >= collective_count)
     return wrong("unknown collective " + std::to_string(static_cast<int>(key.collective)));
   if (key.collective == Collective::all_to_all_v && key.count == no_blocks)
     return wrong("a Call has no blocks for all_to_all_v; call all_to_all_v(input, sent, output, received, type)");
   if (static_cast<std::size_t>(key.type) >= data_type_count) return wrong("unknown type " + std::to_string(static_cast<int>(key.type)));
   if (static_cast<std::size_t>(key.op) >= reduce_op_count) return wrong("unknown operation " + std::to_string(static_cast<int>(key.op)));
-  if (is_rooted(key.collective) && key.root >= size()) return wrong("root " + std::to_string(key.root) + " is not below " + std::to_string(size()) + " ranks");
+  if (is_rooted(key.collective) && key.root >= ranks) return wrong("root " + std::to_string(key.root) + " is not below " + std::to_string(ranks) + " ranks");
   if (is_reduction(key.collective) && !is_defined(key.op, key.type))
     return wrong(std::string(to_string(key.op)) + " is not defined on " + std::string(to_string(key.type)) + "; accepted: integer types");
   if (is_reduction(key.collective) && !is_defined(key.op, key.collective))
     return wrong(std::string(to_string(key.op)) + " is not defined for " + std::string(to_string(key.collective)));
-  const BlockCounts blocks = block_counts(key.collective, size());
+  const BlockCounts blocks = block_counts(key.collective, ranks);
   return too_many(key.count, std::max(blocks.input, blocks.output), key.type);
 }
 
-Error Communicator::Impl::wrong_pointers(const PreparedPlan& prepared, const Binding& binding) const {
-  const PointerRule& rule = prepared.rule;
-  const CallIdentity& call = prepared.identity;
+Error wrong_pointers(const PointerRule& rule, const CallIdentity& call, const void* input, const void* output) {
   const std::string with_count = ", with count " + std::to_string(call.count);
-  if (rule.reads && binding.input == nullptr) return wrong("input is null" + with_count);
-  if (rule.writes && binding.output == nullptr) return wrong("output is null" + with_count);
+  if (rule.reads && input == nullptr) return wrong("input is null" + with_count);
+  if (rule.writes && output == nullptr) return wrong("output is null" + with_count);
   const auto misaligned = [&](const void* pointer) { return (reinterpret_cast<std::uintptr_t>(pointer) & rule.alignment_mask) != 0; };
-  if ((rule.reads && misaligned(binding.input)) || (rule.writes && misaligned(binding.output)))
+  if ((rule.reads && misaligned(input)) || (rule.writes && misaligned(output)))
     return wrong("a buffer is not aligned to its elements (" + std::to_string(size_of(call.type)) + " bytes)");
-  const auto in = reinterpret_cast<std::uintptr_t>(binding.input) + rule.output_shift;
-  const auto out = reinterpret_cast<std::uintptr_t>(binding.output) + rule.input_shift;
+  const auto in = reinterpret_cast<std::uintptr_t>(input) + rule.output_shift;
+  const auto out = reinterpret_cast<std::uintptr_t>(output) + rule.input_shift;
   if (in == out) return wrong(plan_out_of_place);
   if (!rule.out_of_place) return wrong(plan_in_place);
   return wrong("input and output overlap in a way that is not in place; accepted: separate buffers, or the same memory (all_gather, gather: input is "
@@ -107,11 +106,9 @@ Error Communicator::Impl::wrong_pointers(const PreparedPlan& prepared, const Bin
 }
 
 /// Integers are multiplied by what the factor has before its point.
-std::optional<Error> Communicator::Impl::wrong_scale(const Task& task) {
-  const DataType type = task.key.type;
-  const double scale = task.binding.scale;
+std::optional<Error> wrong_scale(ReduceOp op, DataType type, double scale) {
   const bool floating = type == DataType::f16 || type == DataType::bf16 || type == DataType::f32 || type == DataType::f64;
-  if (task.key.op != ReduceOp::premul_sum || floating || (scale >= -0x1p63 && scale < 0x1p63)) return std::nullopt;
+  if (op != ReduceOp::premul_sum || floating || (scale >= -0x1p63 && scale < 0x1p63)) return std::nullopt;
   return wrong("premul_sum of " + std::string(to_string(type)) + " with the factor " + std::to_string(scale) + "; accepted: at least -2^63 and below 2^63");
 }
 

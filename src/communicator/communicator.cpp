@@ -16,6 +16,7 @@
 #include "bootstrap/launcher.hpp"
 #include "communicator/channels.hpp"
 #include "communicator/create.hpp"
+#include "communicator/check.hpp"
 #include "communicator/impl.hpp"
 #include "communicator/meet.hpp"
 #include "communicator/told.hpp"
@@ -162,7 +163,7 @@ Result<Plan> Communicator::Impl::plan_for(const Call& call) {
   if (born_in_ != fork_generation()) return forked_error();
   PlanKey key = key_of(call);
   if (key.collective == Collective::all_to_all_v) key.count = 0;  // its plan serves blocks of any lengths
-  if (auto error = wrong_key(key)) return *error;
+  if (auto error = wrong_key(key, size())) return *error;
   const TokenGuard guard(token_);
   Task task{key, Binding{call.input, call.output}};
   if (may_be_symmetric()) (void)note_memory(task);  // planning reads no memory: any will do

@@ -6,6 +6,7 @@
 #include "base/crash_point.hpp"
 #include "base/log.hpp"
 #include "communicator/groups.hpp"
+#include "communicator/check.hpp"
 #include "communicator/impl.hpp"
 
 namespace rondo {
@@ -96,7 +97,7 @@ Result<void> Communicator::Impl::run_task(Channel& channel, const Task& task) {
   const bool well_placed = &channel != main_.get() || !may_be_symmetric() || note_memory(operation.task);
   operation.prepared = channel.cache.repeated(operation.task.key);
   const bool repeats = operation.prepared != nullptr && well_placed && operation.prepared->rule.accepts(task.binding.input, task.binding.output) &&
-                       !broken_.load(std::memory_order_relaxed) && !wrong_scale(task);
+                       !broken_.load(std::memory_order_relaxed) && !wrong_scale(task.key.op, task.key.type, task.binding.scale);
   if (!repeats) [[unlikely]] return run_first(channel, operation);
   return run_prepared(channel, operation);
 }
@@ -188,19 +189,19 @@ std::optional<Error> Communicator::Impl::prepare(Channel& channel, Operation& op
   if (channel.cache.size() >= most_prepared) channel.cache.clear();  // what is being prepared is the channel's next: nothing of it runs
   operation.prepared = channel.cache.repeated(operation.task.key);
   if (operation.prepared == nullptr) {
-    if (auto error = wrong_key(operation.task.key)) return error;
+    if (auto error = wrong_key(operation.task.key, size())) return error;
     auto prepared = channel.cache.find(operation.task.key);
     if (!prepared) return prepared.error();
     operation.prepared = *prepared;
   }
-  if (auto error = wrong_scale(operation.task)) return error;
+  if (auto error = wrong_scale(operation.task.key.op, operation.task.key.type, operation.task.binding.scale)) return error;
   const Executable& executable = operation.prepared->executable;
   if (executable.by_blocks) {
     if (auto error = too_many_pieces(executable, *operation.task.binding.blocks)) return error;
   } else if (operation.task.binding.segments != nullptr) {
     if (auto error = wrong_placement(operation.prepared->rule, *operation.task.binding.segments)) return error;
   } else if (!operation.prepared->rule.accepts(operation.task.binding.input, operation.task.binding.output)) {
-    return wrong_pointers(*operation.prepared, operation.task.binding);
+    return wrong_pointers(operation.prepared->rule, operation.prepared->identity, operation.task.binding.input, operation.task.binding.output);
   }
   if (!channel.staging_committed && executable.slot_stride != 0 && !executable.inlined)
     if (auto committed = commit_staging(channel); !committed) {

@@ -214,9 +214,6 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   Error last_words(std::uint32_t peer) const;
 
   // check.cpp
-  std::optional<Error> wrong_key(const PlanKey& key) const;
-  Error wrong_pointers(const PreparedPlan& prepared, const Binding& binding) const;
-  static std::optional<Error> wrong_scale(const Task& task);
   static std::optional<Error> wrong_placement(const PointerRule& rule, const SegmentTable& segments);
   static std::optional<Error> too_many_pieces(const Executable& executable, const BlockTable& blocks);
 

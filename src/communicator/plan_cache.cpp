@@ -5,7 +5,8 @@ namespace {
 
 std::uint64_t mix(std::uint64_t hash, std::uint64_t word) { return (hash ^ word) * 0x9e3779b97f4a7c15u ^ (hash >> 31); }
 
-/// Planned plans are generated from their headers, so the header is their identity.
+}  // namespace
+
 std::uint64_t header_hash(const PlanHeader& header) {
   std::uint64_t hash = std::hash<std::string>{}(header.algorithm);
   for (const std::uint64_t word : {std::uint64_t{static_cast<std::uint8_t>(header.collective)}, std::uint64_t{static_cast<std::uint8_t>(header.protocol)},
@@ -18,9 +19,7 @@ std::uint64_t header_hash(const PlanHeader& header) {
   return hash;
 }
 
-}  // namespace
-
-std::size_t PlanCache::Hash::operator()(const PlanKey& key) const {
+std::size_t PlanKeyHash::operator()(const PlanKey& key) const {
   const std::uint64_t small = static_cast<std::uint64_t>(key.collective) | static_cast<std::uint64_t>(key.type) << 8 |
                               static_cast<std::uint64_t>(key.op) << 16 |
                               static_cast<std::uint64_t>(key.symmetric) << 24 | static_cast<std::uint64_t>(key.in_place) << 25 |
@@ -28,17 +27,17 @@ std::size_t PlanCache::Hash::operator()(const PlanKey& key) const {
   return mix(mix(0, key.count), small);
 }
 
-PointerRule PlanCache::pointer_rule(const PlanKey& key, const PlanHeader& header) const {
-  const BlockCounts blocks = block_counts(key.collective, source_.ranks);
+PointerRule pointer_rule(const PlanKey& key, const PlanHeader& header, std::uint32_t rank, std::uint32_t ranks) {
+  const BlockCounts blocks = block_counts(key.collective, ranks);
   const std::uint64_t block_bytes = key.count * size_of(key.type);
   PointerRule rule;
   rule.input_bytes = block_bytes * blocks.input;
   rule.output_bytes = block_bytes * blocks.output;
-  rule.input_shift = input_is_block(key.collective) ? source_.rank * block_bytes : 0;
-  rule.output_shift = output_is_block(key.collective) ? source_.rank * block_bytes : 0;
+  rule.input_shift = input_is_block(key.collective) ? rank * block_bytes : 0;
+  rule.output_shift = output_is_block(key.collective) ? rank * block_bytes : 0;
   rule.alignment_mask = size_of(key.type) - 1;
-  rule.reads = has_input(header, source_.rank);
-  rule.writes = has_output(header, source_.rank);
+  rule.reads = has_input(header, rank);
+  rule.writes = has_output(header, rank);
   const bool by_blocks = key.collective == Collective::all_to_all_v;  // its pointers are checked with its blocks: this rule accepts none
   rule.empty = !by_blocks && (key.count == 0 || key.collective == Collective::barrier);
   rule.out_of_place = !by_blocks && header.out_of_place;
@@ -94,7 +93,7 @@ Result<const PreparedPlan*> PlanCache::find(const PlanKey& key) {
   prepared->identity = CallIdentity{key.collective, key.type, key.op, key.root, key.count, request.plan_hash, key.symmetric && !source_.one_process,
                                     key.in_place && (!source_.one_process || key.collective == Collective::all_to_all), key.wire};
   prepared->digest = prepared->identity.digest();
-  prepared->rule = pointer_rule(key, planned->header);
+  prepared->rule = pointer_rule(key, planned->header, source_.rank, source_.ranks);
   planned->header.algorithm.copy(prepared->name.data(), prepared->name.size() - 1);
   const PreparedPlan* made = prepared.get();
   prepared_[key] = std::move(prepared);

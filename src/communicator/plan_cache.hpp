@@ -54,6 +54,12 @@ struct PointerRule {
   }
 };
 
+/// The rule of a call of rank `rank` among `ranks` with a plan of that header.
+PointerRule pointer_rule(const PlanKey& key, const PlanHeader& header, std::uint32_t rank, std::uint32_t ranks);
+
+/// Planned plans are generated from their headers, so the header is their identity.
+std::uint64_t header_hash(const PlanHeader& header);
+
 /// A plan ready to run: compiled, with the identity and digest its calls carry.
 struct PreparedPlan {
   PointerRule rule;
@@ -76,6 +82,11 @@ struct PlanSource {
   bool kernel_copies = false;            ///< other memory the kernel can copy from rank to rank
   std::uint64_t stream_above_bytes = 0;  ///< outputs beyond this are written past the caches, out of place
   StoreTraits stores;
+};
+
+/// For maps.
+struct PlanKeyHash {
+  std::size_t operator()(const PlanKey& key) const;
 };
 
 class PlanCache {
@@ -116,9 +127,6 @@ class PlanCache {
   const PlanSource& source() const { return source_; }
 
  private:
-  struct Hash {
-    std::size_t operator()(const PlanKey& key) const;
-  };
   static constexpr std::size_t recent_places = 16;
   static std::size_t place_of(Collective collective, std::uint32_t root) { return (root + 3 * static_cast<std::size_t>(collective)) % recent_places; }
   const PreparedPlan* note(const PlanKey& key, const PreparedPlan* prepared);
@@ -130,10 +138,8 @@ class PlanCache {
     Strictness strictness;
   };
 
-  PointerRule pointer_rule(const PlanKey& key, const PlanHeader& header) const;
-
   PlanSource source_;
-  std::unordered_map<PlanKey, std::unique_ptr<PreparedPlan>, Hash> prepared_;
+  std::unordered_map<PlanKey, std::unique_ptr<PreparedPlan>, PlanKeyHash> prepared_;
   std::map<Collective, Imported> imported_;
   std::array<Recent, recent_places> recent_;  ///< one of each place: calls that repeat, with other roots or collectives in between
 };

@@ -14,7 +14,7 @@ from pathlib import Path
 from cpp_text import blank_out, functions, line_of, types
 
 FOLDERS = ("include", "src", "kernels", "transports", "tools", "benchmarks", "examples", "tests", "python")
-CPP = (".cpp", ".hpp", ".h", ".c")
+CPP = (".cpp", ".hpp", ".h", ".c", ".cu", ".cuh")
 MAX_FILE_LINES = 400
 MAX_FUNCTION_LINES = 70
 MAX_COLUMNS = 160
@@ -31,6 +31,7 @@ DIRECTIONS = {
     "src/verifier": ("src/plan",),
     "src/simulator": ("src/plan", "src/topology"),
     "src/executor": ("src/plan",),
+    "src/device": ("src/plan", "src/executor", "kernels/cuda"),
     "src/bootstrap": (),
     "src/communicator": None,
     "kernels": (),

@@ -1,0 +1,26 @@
+// The parts of the measurement, each of which says what it found in JSON and in lines on stdout.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace bench_cuda {
+
+/// Reductions of n sources and fused buckets, as parts of what the GPU's copy reaches.
+nlohmann::json measure_kernels(double copy_bytes_per_s, bool quick);
+
+struct CollectiveOptions {
+  std::uint32_t blocks = 0;
+  std::uint64_t piece_bytes = 0;
+  std::string algorithm;
+  std::string plan;         ///< a file; empty: none
+  bool unverified = false;
+  bool quick = false;
+};
+
+/// All-reduces between threads that share the GPU.
+nlohmann::json measure_collectives(double copy_bytes_per_s, const CollectiveOptions& options);
+
+}  // namespace bench_cuda

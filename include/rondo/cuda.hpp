@@ -1,0 +1,75 @@
+/// @defgroup cuda GPUs
+/// Collectives on buffers in GPU memory, in the order of CUDA's streams.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "rondo/communicator.hpp"
+#include "rondo/plan.hpp"
+#include "rondo/result.hpp"
+
+namespace rondo {
+/// @addtogroup cuda
+/// @{
+
+/// How a CudaCommunicator is made. All but `device` must be equal on all ranks.
+struct CudaOptions {
+  int device = -1;                   ///< CUDA's number of this rank's GPU; -1: the calling thread's current one
+  std::uint32_t blocks = 0;          ///< thread blocks that a call may take, 64 at most; 0: what the GPU has for each of its ranks
+  std::uint64_t piece_bytes = 0;     ///< the longest piece of a message that a block moves at once; 0: as measured
+  std::uint64_t staging_bytes = 32u << 20;  ///< GPU memory of this rank for what passes between ranks that can't read one another's buffers
+  std::chrono::nanoseconds timeout = std::chrono::minutes(30);  ///< of each wait of a call's blocks, above 0
+  std::string algorithm;             ///< force this algorithm wherever it can serve; empty: the cost model chooses
+};
+
+/// One rank of a group whose buffers are in GPU memory: each rank has a GPU, and several may have the same. Calls are enqueued on streams, as CUDA's own
+/// are: they return at once, and what comes later in the stream sees their results. Calls must come in the same order on all ranks, whatever the streams;
+/// one on another stream than the last waits for it. They may be captured into graphs (each rank its own; the order of replays and calls is then the
+/// program's affair) and need no host while they run.
+/// Destroying it waits for the peers (10 s at most). Not thread-safe, but for abort(). docs/design/0020-device-executor.md.
+class CudaCommunicator {
+ public:
+  /// A collective call of all ranks of `host`, a communicator that introduces the ranks to one another and of which this one makes a duplicate for itself.
+  /// Ranks on one machine alone. Blocks as host's calls do. Errors, on all ranks: unsupported (no driver, no GPU, built without CUDA, a GPU that can't map a
+  /// peer's memory, two processes that share a GPU: with the reason), out_of_resources, invalid_argument (options; ranks whose options differ), those of host.
+  static Result<CudaCommunicator> create(Communicator& host, const CudaOptions& options = {});
+
+  CudaCommunicator(CudaCommunicator&&) noexcept;             ///< the one moved from may only be assigned to or destroyed
+  CudaCommunicator& operator=(CudaCommunicator&&) noexcept;  ///< likewise
+  ~CudaCommunicator();
+
+  std::uint32_t rank() const;    ///< this rank's number in the group
+  std::uint32_t size() const;    ///< how many ranks the group has
+  int device() const;            ///< CUDA's number of this rank's GPU
+  std::uint32_t blocks() const;  ///< that a call may take
+
+  /// Enqueues a call on `stream`, a cudaStream_t of this rank's GPU (null: the default one). Buffers are memory of this GPU, belong to the caller, and must
+  /// stay valid until the stream has come past the call; where ranks are threads of one process, until all ranks' streams have.
+  /// Errors: invalid_argument (arguments; memory that isn't this GPU's), unsupported (all_to_all_v), and whatever check() says of earlier calls.
+  Result<void> run(const Call& call, void* stream);
+
+  /// What the calls so far have met on the GPU; never waits, so of calls under way it may know nothing yet. Errors: mismatch (ranks disagree), peer_failed,
+  /// deadline_exceeded (each names the rank), aborted. After one the communicator is broken: its calls do nothing, and return the same error.
+  Result<void> check() const;
+
+  /// From now on calls of plan.header.collective run this plan (all ranks must do the same). It is proved first, unless `unverified`.
+  /// Errors: invalid_plan with the first violation; unsupported; invalid_argument.
+  Result<void> use_plan(const Plan& plan, bool unverified = false);
+
+  /// The plan that a call would run, with the candidates that lost. Errors as make_plan.
+  Result<Plan> plan_for(const Call& call) const;
+
+  /// Every wait of this rank's blocks ends, and the peers' waits for it, with an error. Callable from any thread, needs no peer.
+  void abort();
+
+ private:
+  class Impl;
+  explicit CudaCommunicator(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+/// @}
+}  // namespace rondo

@@ -1,0 +1,1 @@
+target_link_libraries(rondo_kernels_cuda PUBLIC CUDA::cudart_static)

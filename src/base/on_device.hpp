@@ -1,0 +1,40 @@
+// CUDA's errors as ours, and its current device for a scope.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <string>
+
+#include "rondo/result.hpp"
+
+namespace rondo {
+
+/// `what`, with CUDA's words. Takes the error off CUDA's own record of the last one.
+inline Result<void> cuda_result(cudaError_t status, const std::string& what) {
+  if (status == cudaSuccess) return {};
+  (void)cudaGetLastError();
+  const Errc code = status == cudaErrorMemoryAllocation ? Errc::out_of_resources : Errc::unsupported;
+  return Error{code, what + ": " + cudaGetErrorString(status) + " (" + cudaGetErrorName(status) + ")", 0, "CUDA"};
+}
+
+/// The thread's current device, until the scope ends.
+class OnDevice {
+ public:
+  explicit OnDevice(int device) : status_(cudaGetDevice(&before_)) {
+    if (status_ == cudaSuccess && before_ != device) status_ = cudaSetDevice(device);
+    else if (status_ == cudaSuccess) before_ = -1;
+  }
+  ~OnDevice() {
+    if (before_ >= 0) (void)cudaSetDevice(before_);
+  }
+  OnDevice(const OnDevice&) = delete;
+  OnDevice& operator=(const OnDevice&) = delete;
+
+  Result<void> result() const { return cuda_result(status_, "choosing the GPU"); }
+
+ private:
+  int before_ = -1;
+  cudaError_t status_;
+};
+
+}  // namespace rondo

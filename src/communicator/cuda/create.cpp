@@ -1,0 +1,218 @@
+// How a CudaCommunicator comes to be: ranks tell one another what they have through a host communicator, and each step is agreed on.
+#include <algorithm>
+#include <cstring>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "base/on_device.hpp"
+#include "base/process_number.hpp"
+#include "communicator/cuda/impl.hpp"
+#include "device/cuda/launch.hpp"
+#include "device/figures.hpp"
+#include "transports/cuda_ipc/cuda_ipc.hpp"
+
+namespace rondo {
+namespace {
+
+constexpr std::uint64_t slice_unit = 64;  // slots begin at such addresses
+
+/// What a rank says of itself; plain bytes.
+struct Introduction {
+  std::uint64_t process = 0;
+  std::uint64_t blocks = 0;
+  std::uint64_t piece_bytes = 0;
+  std::uint64_t staging_bytes = 0;
+  std::int64_t timeout_ns = 0;
+  std::int32_t device = 0;
+  std::uint32_t room_blocks = 0;  ///< that its GPU runs at once
+  double memory_bytes_per_s = 0;
+  double cache_bytes = 0;
+  char algorithm[64]{};
+  unsigned char gpu[16]{};
+};
+
+/// What a rank makes of a step.
+struct Verdict {
+  std::uint32_t failed = 0;
+  std::uint32_t code = 0;
+  char detail[248]{};
+};
+
+template <class T>
+Result<std::vector<T>> tell_all(Communicator& host, const T& mine) {
+  std::vector<T> all(host.size());
+  if (auto told = host.all_gather(&mine, all.data(), sizeof(T), DataType::u8); !told) return told.error();
+  return all;
+}
+
+/// One rank's failure is everybody's.
+Result<void> agree(Communicator& host, const Result<void>& mine) {
+  Verdict verdict;
+  if (!mine) {
+    verdict.failed = 1;
+    verdict.code = static_cast<std::uint32_t>(mine.error().code);
+    mine.error().detail.copy(verdict.detail, sizeof verdict.detail - 1);
+  }
+  const auto all = tell_all(host, verdict);
+  if (!all) return all.error();
+  if (!mine) return mine;
+  for (std::uint32_t rank = 0; rank < all->size(); ++rank)
+    if ((*all)[rank].failed != 0)
+      return Error{static_cast<Errc>((*all)[rank].code), "rank " + std::to_string(rank) + ": " + (*all)[rank].detail, 0, "CUDA"};
+  return {};
+}
+
+Error wrong(const std::string& detail) { return Error{Errc::invalid_argument, detail, 0, "CudaOptions"}; }
+
+Result<void> check_options(const CudaOptions& options) {
+  if (options.blocks > device::max_slices) return wrong("blocks is " + std::to_string(options.blocks) + "; accepted: 1 to 64, or 0 for as many as there are");
+  if (options.timeout.count() <= 0) return wrong("timeout is not above 0");
+  if (options.piece_bytes % 64 != 0 || options.piece_bytes > (1u << 30))
+    return wrong("piece_bytes is " + std::to_string(options.piece_bytes) + "; accepted: a multiple of 64 up to 1 GiB, or 0");
+  if (options.staging_bytes < (1u << 20) || options.staging_bytes > (std::uint64_t{1} << 36))
+    return wrong("staging_bytes is " + std::to_string(options.staging_bytes) + "; accepted: 1 MiB to 64 GiB");
+  if (options.algorithm.size() >= sizeof(Introduction::algorithm)) return wrong("algorithm '" + options.algorithm + "' is none");
+  return {};
+}
+
+/// Of the current device, which is chosen here.
+Result<Introduction> introduce(const CudaOptions& options) {
+  if (auto fine = check_options(options); !fine) return fine.error();
+  int count = 0;
+  if (auto asked = cuda_result(cudaGetDeviceCount(&count), "looking for GPUs"); !asked) return asked.error();
+  Introduction mine;
+  mine.device = options.device;
+  if (options.device < 0)
+    if (auto asked = cuda_result(cudaGetDevice(&mine.device), "asking for the current GPU"); !asked) return asked.error();
+  if (mine.device >= count) return wrong("device " + std::to_string(mine.device) + "; accepted: 0 to " + std::to_string(count - 1));
+  const OnDevice on(mine.device);
+  if (auto current = on.result(); !current) return current.error();
+  cudaDeviceProp properties;
+  if (auto asked = cuda_result(cudaGetDeviceProperties(&properties, mine.device), "asking what GPU this is"); !asked) return asked.error();
+  int clock_khz = 0, width_bits = 0;
+  (void)cudaDeviceGetAttribute(&clock_khz, cudaDevAttrMemoryClockRate, mine.device);
+  (void)cudaDeviceGetAttribute(&width_bits, cudaDevAttrGlobalMemoryBusWidth, mine.device);
+  const auto resident = device::resident_blocks();
+  if (!resident) return resident.error();
+  mine.process = process_number();
+  mine.blocks = options.blocks;
+  mine.piece_bytes = options.piece_bytes;
+  mine.staging_bytes = options.staging_bytes;
+  mine.timeout_ns = options.timeout.count();
+  mine.room_blocks = static_cast<std::uint32_t>(*resident * properties.multiProcessorCount);
+  mine.memory_bytes_per_s = std::max(1e9, 2e3 * clock_khz * width_bits / 8);  // both edges of the clock
+  mine.cache_bytes = properties.l2CacheSize;
+  options.algorithm.copy(mine.algorithm, sizeof mine.algorithm - 1);
+  std::memcpy(mine.gpu, &properties.uuid, sizeof mine.gpu);
+  return mine;
+}
+
+bool same_gpu(const Introduction& one, const Introduction& other) { return std::memcmp(one.gpu, other.gpu, sizeof one.gpu) == 0; }
+
+auto options_of(const Introduction& of) { return std::tuple(of.blocks, of.piece_bytes, of.staging_bytes, of.timeout_ns, std::string(of.algorithm)); }
+
+Result<void> check_all(const Communicator& host, const std::vector<Introduction>& all) {
+  const std::vector<RankPlace>& places = host.topology().ranks;
+  for (const RankPlace& place : places)
+    if (place.host != places.front().host) return Error{Errc::unsupported, "ranks with GPUs are on several machines, which isn't served yet", 0, "CUDA"};
+  for (std::uint32_t rank = 0; rank < all.size(); ++rank) {
+    const Introduction &one = all[rank], &first = all.front();
+    if (options_of(one) != options_of(first))
+      return wrong("rank " + std::to_string(rank) + " has other options than rank 0; accepted: equal ones, but for device");
+    for (std::uint32_t other = 0; other < rank; ++other)
+      if (same_gpu(one, all[other]) && one.process != all[other].process)
+        return Error{Errc::unsupported, "ranks " + std::to_string(other) + " and " + std::to_string(rank) +
+                                            " are two processes that share a GPU, whose kernels can't wait for one another; accepted: threads of "
+                                            "one process, or a GPU each", 0, "CUDA"};
+  }
+  return {};
+}
+
+/// Blocks must all run at once, with those of the ranks they wait for.
+std::uint32_t blocks_for(const CudaOptions& options, const std::vector<Introduction>& all) {
+  std::uint32_t least = device::max_slices;
+  for (const Introduction& one : all) {
+    const auto sharing = static_cast<std::uint32_t>(std::count_if(all.begin(), all.end(), [&](const Introduction& other) { return same_gpu(one, other); }));
+    least = std::min(least, std::max(1u, one.room_blocks / sharing));
+  }
+  return options.blocks == 0 ? least : std::min(options.blocks, least);
+}
+
+CostModel cost_of(const std::vector<Introduction>& all) {
+  device::GpuFigures figures;
+  figures.memory_bytes_per_s = all.front().memory_bytes_per_s;
+  figures.cache_bytes = all.front().cache_bytes;
+  for (const Introduction& one : all)
+    if (!same_gpu(one, all.front())) figures.same = 0;
+  figures.ranks = static_cast<double>(std::count_if(all.begin(), all.end(), [&](const Introduction& other) { return same_gpu(all.front(), other); }));
+  return device::gpu_cost(figures);
+}
+
+/// Memory of this rank's own, and the peers' mapped.
+Result<void> take_memory(CudaParts& parts) {
+  Communicator& host = *parts.host;
+  const OnDevice on(parts.device);
+  parts.group.rank = host.rank();
+  parts.group.ranks = host.size();
+  parts.group.layout.half_bytes = parts.options.staging_bytes / 2 / (device::max_slices * slice_unit) * (device::max_slices * slice_unit);
+  parts.group.timeout_ns = static_cast<std::uint64_t>(parts.options.timeout.count());
+  parts.transport = make_cuda_ipc_transport({parts.device, parts.group.layout.total_bytes()});
+  auto address = parts.transport->address();
+  if (auto agreed = agree(host, address ? Result<void>{} : address.error()); !agreed) return agreed;
+  const std::size_t bytes = address->bytes.size();
+  std::vector<std::byte> flat(bytes * host.size());
+  if (auto told = host.all_gather(address->bytes.data(), flat.data(), bytes, DataType::u8); !told) return told;
+  std::vector<Address> addresses(host.size());
+  for (std::uint32_t rank = 0; rank < host.size(); ++rank) addresses[rank].bytes.assign(flat.begin() + rank * bytes, flat.begin() + (rank + 1) * bytes);
+  return agree(host, parts.transport->connect(addresses, 0));
+}
+
+Result<void> take_words(CudaParts& parts) {
+  const OnDevice on(parts.device);
+  auto words = take_pinned(sizeof(device::HostWords));
+  if (!words) return words.error();
+  parts.words = std::move(*words);
+  std::vector<std::byte*> table;
+  for (std::uint32_t rank = 0; rank < parts.group.ranks; ++rank) table.push_back(parts.transport->segment(rank));
+  auto areas = take_device(table.size() * sizeof(std::byte*));
+  if (!areas) return areas.error();
+  parts.areas = std::move(*areas);
+  const cudaError_t copied = cudaMemcpy(parts.areas.get(), table.data(), table.size() * sizeof(std::byte*), cudaMemcpyHostToDevice);
+  if (auto done = cuda_result(copied, "copying a table to the GPU"); !done) return done;
+  parts.group.areas = static_cast<std::byte* const*>(parts.areas.get());
+  parts.group.host = static_cast<device::HostWords*>(parts.words.get());
+  cudaStream_t stream = nullptr;
+  if (auto made = cuda_result(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "making a stream"); !made) return made;
+  parts.own_stream.reset(stream);
+  cudaEvent_t event = nullptr;
+  if (auto made = cuda_result(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "making an event"); !made) return made;
+  parts.last_call.reset(event);
+  return {};
+}
+
+}  // namespace
+
+Result<CudaCommunicator> CudaCommunicator::create(Communicator& host, const CudaOptions& options) {
+  CudaParts parts;
+  parts.options = options;
+  auto duplicate = host.duplicate();
+  if (!duplicate) return duplicate.error();
+  parts.host.emplace(std::move(*duplicate));
+  const auto mine = introduce(options);
+  if (auto agreed = agree(*parts.host, mine ? Result<void>{} : mine.error()); !agreed) return agreed.error();
+  const auto all = tell_all(*parts.host, *mine);
+  if (!all) return all.error();
+  if (auto fine = check_all(*parts.host, *all); !fine) return fine.error();
+  parts.device = mine->device;
+  parts.blocks = blocks_for(options, *all);
+  parts.one_process = std::all_of(all->begin(), all->end(), [&](const Introduction& one) { return one.process == mine->process; });
+  parts.one_gpu = std::all_of(all->begin(), all->end(), [&](const Introduction& one) { return same_gpu(one, *mine); });
+  parts.cost = cost_of(*all);
+  if (auto taken = take_memory(parts); !taken) return taken.error();
+  if (auto agreed = agree(*parts.host, take_words(parts)); !agreed) return agreed.error();
+  return CudaCommunicator(std::make_unique<Impl>(std::move(parts)));
+}
+
+}  // namespace rondo

@@ -1,0 +1,185 @@
+#include "rondo/cuda.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <thread>
+
+#include "communicator/check.hpp"
+#include "communicator/cuda/impl.hpp"
+#include "device/cuda/launch.hpp"
+#include "device/shared.hpp"
+#include "rondo/verifier.hpp"
+
+namespace rondo {
+namespace {
+
+constexpr std::chrono::seconds farewell{10};  ///< how long destroying one waits for what is under way, and for the peers
+
+Error wrong(const std::string& detail) { return Error{Errc::invalid_argument, detail, 0, "call"}; }
+
+std::uint64_t seen(const std::uint64_t& word) {
+  return std::atomic_ref<std::uint64_t>(const_cast<std::uint64_t&>(word)).load(std::memory_order_acquire);
+}
+
+PlanningOptions planning_of(const CudaParts& parts) {
+  PlanningOptions options;
+  options.algorithm = parts.options.algorithm;
+  options.limits.staging_bytes = parts.group.layout.slice_bytes();
+  options.limits.inline_bytes = std::min<std::uint32_t>(device::inline_lines * 56, device::inline_room / (parts.group.ranks + 1) / 16 * 16);
+  return options;
+}
+
+Result<void> prove(const Plan& plan, const char* what) {
+  const Proof proof = verify(plan);
+  if (proof.proved()) return {};
+  return Error{Errc::invalid_plan, "plan '" + plan.header.algorithm + "'" + what + " is wrong: " + to_string(proof.violations.front()), 0, "use_plan"};
+}
+
+}  // namespace
+
+CudaCommunicator::Impl::Impl(CudaParts parts)
+    : parts_(std::move(parts)),
+      plans_(DevicePlanSource{parts_.host->topology(), parts_.cost, planning_of(parts_), parts_.group, parts_.blocks, parts_.options.piece_bytes,
+                              parts_.one_process}) {}
+
+/// Whether they do within a while.
+bool CudaCommunicator::Impl::calls_end() const {
+  if (!called_) return true;
+  for (const auto until = std::chrono::steady_clock::now() + farewell; std::chrono::steady_clock::now() < until;) {
+    if (cudaEventQuery(parts_.last_call.get()) != cudaErrorNotReady) return true;
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+  return false;
+}
+
+CudaCommunicator::Impl::~Impl() {
+  const OnDevice on(parts_.device);
+  if (!calls_end()) {
+    abort();
+    (void)cudaEventSynchronize(parts_.last_call.get());
+  }
+  // Peers' blocks look into this rank's memory until their calls end. Where nobody can know that they have, it stays.
+  (void)parts_.host->set_timeout(farewell);
+  if (!parts_.host->barrier()) (void)parts_.transport.release();
+}
+
+PlanKey CudaCommunicator::Impl::key_of(const Call& call) const {
+  PlanKey key{call.count, is_rooted(call.collective) ? call.root : 0, call.collective, call.type, is_reduction(call.collective) ? call.op : ReduceOp::sum,
+              parts_.one_process, false, std::nullopt};
+  const bool may_be_in_place = call.collective == Collective::all_reduce || call.collective == Collective::all_to_all;
+  key.in_place = may_be_in_place && call.input == call.output && call.input != nullptr;
+  return key;
+}
+
+Result<void> CudaCommunicator::Impl::wrong_memory(const void* memory, const char* name) const {
+  cudaPointerAttributes attributes{};
+  if (auto asked = cuda_result(cudaPointerGetAttributes(&attributes, memory), std::string("asking where ") + name + " lies"); !asked) return asked;
+  if (attributes.type == cudaMemoryTypeManaged) return {};
+  if (attributes.type != cudaMemoryTypeDevice) return wrong(std::string(name) + " is not GPU memory; accepted: memory of GPU " + std::to_string(parts_.device));
+  if (attributes.device != parts_.device)
+    return wrong(std::string(name) + " is memory of GPU " + std::to_string(attributes.device) + "; accepted: of GPU " + std::to_string(parts_.device));
+  return {};
+}
+
+Result<void> CudaCommunicator::Impl::run(const Call& call, cudaStream_t stream) {
+  if (auto fine = check(); !fine) return fine;
+  const PlanKey key = key_of(call);
+  if (auto error = wrong_key(key, parts_.group.ranks)) return *error;
+  if (auto error = wrong_scale(key.op, key.type, call.scale)) return *error;
+  const OnDevice on(parts_.device);
+  if (auto current = on.result(); !current) return current;
+  const auto found = plans_.find(key, parts_.own_stream.get());
+  if (!found) return found.error();
+  const DevicePlan& plan = **found;
+  if (!plan.rule.accepts(call.input, call.output)) return wrong_pointers(plan.rule, plan.identity, call.input, call.output);
+  if (!plan.rule.empty && plan.rule.reads)
+    if (auto place = wrong_memory(call.input, "input"); !place) return place;
+  if (!plan.rule.empty && plan.rule.writes && call.output != call.input)
+    if (auto place = wrong_memory(call.output, "output"); !place) return place;
+  device::Job job = plan.job;
+  job.input = static_cast<const std::byte*>(call.input);
+  job.output = static_cast<std::byte*>(call.output);
+  job.scale = call.scale;
+  job.integer_scale = call.scale >= -0x1p63 && call.scale < 0x1p63 ? static_cast<std::int64_t>(call.scale) : 0;
+  return enqueue(job, call.type, plan.reduces, stream);
+}
+
+/// Behind the call before, on whatever stream that was. In a capture the graph's own order has to do.
+Result<void> CudaCommunicator::Impl::enqueue(const device::Job& job, DataType type, bool reduces, cudaStream_t stream) {
+  cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+  if (auto asked = cuda_result(cudaStreamIsCapturing(stream, &capture), "asking whether the stream is captured"); !asked) return asked;
+  const bool captured = capture != cudaStreamCaptureStatusNone;
+  if (!captured && called_ && stream != last_stream_)
+    if (auto waits = cuda_result(cudaStreamWaitEvent(stream, parts_.last_call.get(), 0), "waiting for the call before"); !waits) return waits;
+  if (auto started = device::launch(job, type, reduces, stream); !started) return started;
+  if (captured) return {};
+  if (auto recorded = cuda_result(cudaEventRecord(parts_.last_call.get(), stream), "marking the call's end"); !recorded) return recorded;
+  last_stream_ = stream;
+  called_ = true;
+  return {};
+}
+
+Result<void> CudaCommunicator::Impl::check() const {
+  const device::Report& report = words().report;
+  const auto outcome = static_cast<device::Outcome>(seen(report.outcome));
+  if (outcome == device::Outcome::running) return {};
+  const std::string peer = "rank " + std::to_string(report.rank);
+  const std::string place = " (call " + std::to_string(report.call) + " of rank " + std::to_string(parts_.group.rank) + ", lane " +
+                            std::to_string(report.source_step >> 16) + ", step " + std::to_string(report.source_step & 0xffff) + ", piece " +
+                            std::to_string(report.piece) + ")";
+  switch (outcome) {
+    case device::Outcome::mismatch:
+      return Error{Errc::mismatch, peer + " is in another call: other collective, count, type, operation, root or plan" + place, 0, "GPU"};
+    case device::Outcome::peer_failed: return Error{Errc::peer_failed, peer + " has failed" + place, 0, "GPU"};
+    case device::Outcome::deadline_exceeded: return Error{Errc::deadline_exceeded, peer + " was waited for in vain" + place, 0, "GPU"};
+    default: return Error{Errc::aborted, "abort() was called" + place, 0, "GPU"};
+  }
+}
+
+Result<void> CudaCommunicator::Impl::use_plan(const Plan& plan, bool unverified) {
+  if (plan.header.ranks != parts_.group.ranks)
+    return Error{Errc::invalid_argument, "plan '" + plan.header.algorithm + "' is for " + std::to_string(plan.header.ranks) + " ranks, the communicator has " +
+                                             std::to_string(parts_.group.ranks), 0, "use_plan"};
+  if (auto form = check_form(plan, unverified ? Form::runnable : Form::whole); !form) return form;
+  if (!unverified)
+    if (auto proved = prove(plan, ""); !proved) return proved;
+  Plan ready = lower(insert_shadows(plan));
+  if (!unverified)
+    if (auto proved = prove(ready, ", lowered to mapped links,"); !proved) return proved;
+  plans_.use(std::move(ready), std::hash<std::string>{}(write_plan(plan)));
+  return {};
+}
+
+Result<Plan> CudaCommunicator::Impl::plan_for(const Call& call) const {
+  const PlanKey key = key_of(call);
+  if (auto error = wrong_key(key, parts_.group.ranks)) return *error;
+  return plans_.plan(key);
+}
+
+/// The peers hear of it from the word in this rank's area, which their blocks look at while they wait.
+void CudaCommunicator::Impl::abort() {
+  static const std::uint64_t aborted = static_cast<std::uint64_t>(device::Outcome::aborted);
+  std::atomic_ref<std::uint64_t>(words().abort).store(1, std::memory_order_release);
+  const OnDevice on(parts_.device);
+  auto* area = reinterpret_cast<device::RankWords*>(parts_.transport->segment(parts_.group.rank));
+  (void)cudaMemcpyAsync(&area->state, &aborted, sizeof aborted, cudaMemcpyHostToDevice, parts_.own_stream.get());
+  std::uint64_t nothing = 0;
+  std::atomic_ref<std::uint64_t>(words().report.outcome).compare_exchange_strong(nothing, aborted, std::memory_order_acq_rel, std::memory_order_acquire);
+}
+
+CudaCommunicator::CudaCommunicator(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+CudaCommunicator::CudaCommunicator(CudaCommunicator&&) noexcept = default;
+CudaCommunicator& CudaCommunicator::operator=(CudaCommunicator&&) noexcept = default;
+CudaCommunicator::~CudaCommunicator() = default;
+std::uint32_t CudaCommunicator::rank() const { return impl_->parts().group.rank; }
+std::uint32_t CudaCommunicator::size() const { return impl_->parts().group.ranks; }
+int CudaCommunicator::device() const { return impl_->parts().device; }
+std::uint32_t CudaCommunicator::blocks() const { return impl_->parts().blocks; }
+Result<void> CudaCommunicator::run(const Call& call, void* stream) { return impl_->run(call, static_cast<cudaStream_t>(stream)); }
+Result<void> CudaCommunicator::check() const { return impl_->check(); }
+Result<void> CudaCommunicator::use_plan(const Plan& plan, bool unverified) { return impl_->use_plan(plan, unverified); }
+Result<Plan> CudaCommunicator::plan_for(const Call& call) const { return impl_->plan_for(call); }
+void CudaCommunicator::abort() { impl_->abort(); }
+
+}  // namespace rondo

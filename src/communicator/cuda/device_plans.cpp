@@ -1,0 +1,98 @@
+#include "communicator/cuda/device_plans.hpp"
+
+#include <cstring>
+
+namespace rondo {
+namespace {
+
+constexpr std::uint64_t array_alignment = 256;
+
+std::uint64_t aligned(std::uint64_t bytes) { return (bytes + array_alignment - 1) / array_alignment * array_alignment; }
+
+template <class T>
+std::uint64_t bytes_of(const std::vector<T>& array) {
+  return array.size() * sizeof(T);
+}
+
+}  // namespace
+
+Result<Plan> DevicePlans::plan(const PlanKey& key) const {
+  if (const auto found = imported_.find(key.collective); found != imported_.end()) return found->second.plan;
+  Request request{key.collective, source_.group.ranks, key.count, key.type, key.op, key.root, Alias::none};
+  request.symmetric = key.symmetric;
+  if (key.in_place) request.alias = Alias::same;
+  return plan_call(source_.topology, source_.cost, source_.options, request);
+}
+
+Result<const DevicePlan*> DevicePlans::find(const PlanKey& key, cudaStream_t stream) {
+  if (last_ != nullptr && key == last_key_) return last_;
+  auto& place = prepared_[key];
+  if (place == nullptr) {
+    const auto planned = plan(key);
+    if (!planned) return planned.error();
+    const auto imported = imported_.find(key.collective);
+    device::FitRequest request;
+    request.rank = source_.group.rank;
+    request.count = key.count;
+    request.type = key.type;
+    request.op = key.op;
+    request.layout = source_.group.layout;
+    request.blocks = source_.blocks;
+    request.piece_bytes = source_.piece_bytes;
+    request.plan_hash = imported != imported_.end() ? imported->second.hash : header_hash(planned->header);
+    request.direct = key.symmetric;
+    auto fitted = device::fit(imported != imported_.end() ? *planned : lower(*planned), request);
+    if (!fitted) return fitted.error();
+    auto made = std::make_unique<DevicePlan>();
+    made->rule = pointer_rule(key, planned->header, source_.group.rank, source_.group.ranks);
+    made->identity = CallIdentity{key.collective, key.type, key.op, key.root, key.count, request.plan_hash, key.symmetric, key.in_place};
+    made->fitted = std::move(*fitted);
+    for (const ExecStep& step : made->fitted.executable.steps) made->reduces |= step.reduces;
+    if (auto uploaded = upload(*made, stream); !uploaded) return uploaded.error();
+    place = std::move(made);
+  }
+  last_key_ = key;
+  last_ = place.get();
+  return last_;
+}
+
+/// One allocation for the three arrays. A stream that captures a graph elsewhere in this thread doesn't mind.
+Result<void> DevicePlans::upload(DevicePlan& plan, cudaStream_t stream) const {
+  const Executable& exec = plan.fitted.executable;
+  const std::uint64_t operands_at = aligned(bytes_of(exec.steps));
+  const std::uint64_t lanes_at = operands_at + aligned(bytes_of(exec.operands));
+  std::vector<std::byte> image(lanes_at + aligned(bytes_of(exec.lanes)) + array_alignment);
+  std::memcpy(image.data(), exec.steps.data(), bytes_of(exec.steps));
+  std::memcpy(image.data() + operands_at, exec.operands.data(), bytes_of(exec.operands));
+  std::memcpy(image.data() + lanes_at, exec.lanes.data(), bytes_of(exec.lanes));
+  auto mode = cudaStreamCaptureModeRelaxed;
+  (void)cudaThreadExchangeStreamCaptureMode(&mode);
+  auto memory = take_device(image.size());
+  Result<void> copied;
+  if (memory) {
+    copied = cuda_result(cudaMemcpyAsync(memory->get(), image.data(), image.size(), cudaMemcpyHostToDevice, stream), "copying a plan to the GPU");
+    if (copied) copied = cuda_result(cudaStreamSynchronize(stream), "copying a plan to the GPU");
+  }
+  (void)cudaThreadExchangeStreamCaptureMode(&mode);
+  if (!memory) return memory.error();
+  if (!copied) return copied;
+  plan.arrays = std::move(*memory);
+  const auto* base = static_cast<const std::byte*>(plan.arrays.get());
+  plan.job = device::job_of(plan.fitted, source_.group, plan.identity.op);
+  plan.job.steps = reinterpret_cast<const ExecStep*>(base);
+  plan.job.operands = reinterpret_cast<const ExecOperand*>(base + operands_at);
+  plan.job.lanes = reinterpret_cast<const ExecLane*>(base + lanes_at);
+  plan.job.digest = plan.identity.digest();
+  return {};
+}
+
+void DevicePlans::use(Plan plan, std::uint64_t hash) {
+  const Collective collective = plan.header.collective;
+  imported_.insert_or_assign(collective, Imported{std::move(plan), hash});
+  for (auto& [key, prepared] : prepared_)
+    if (prepared != nullptr) replaced_.push_back(std::move(prepared));
+  prepared_.clear();
+  last_ = nullptr;
+}
+
+}  // namespace rondo

@@ -1,0 +1,69 @@
+// Calls → plans whose steps lie in GPU memory, ready to be started.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "communicator/cuda/memory.hpp"
+#include "communicator/plan_cache.hpp"
+#include "device/fit.hpp"
+#include "device/job.hpp"
+#include "rondo/planning.hpp"
+
+namespace rondo {
+
+/// A call's plan, fitted and uploaded.
+struct DevicePlan {
+  PointerRule rule;
+  CallIdentity identity;
+  device::Fitted fitted;
+  DeviceMemory arrays;
+  device::Job job;        ///< but for buffers and factor
+  bool reduces = false;
+};
+
+/// What preparing depends on besides the call. Equal on all ranks, but for `rank` and `group`.
+struct DevicePlanSource {
+  Topology topology;
+  CostModel cost;
+  PlanningOptions options;
+  device::Group group;
+  std::uint32_t blocks = 1;
+  std::uint64_t piece_bytes = 0;
+  bool direct = false;  ///< ranks can read one another's buffers
+};
+
+class DevicePlans {
+ public:
+  explicit DevicePlans(DevicePlanSource source) : source_(std::move(source)) {}
+
+  /// The plan of a call whose key makes sense; valid as long as this. `stream`, which captures nothing, carries the upload; the current device is the
+  /// group's. Errors: as make_plan and fit; CUDA's.
+  Result<const DevicePlan*> find(const PlanKey& key, cudaStream_t stream);
+
+  /// From now on calls of its collective run `plan`, lowered.
+  void use(Plan plan, std::uint64_t hash);
+
+  Result<Plan> plan(const PlanKey& key) const;
+  const DevicePlanSource& source() const { return source_; }
+
+ private:
+  struct Imported {
+    Plan plan;
+    std::uint64_t hash = 0;
+  };
+  Result<void> upload(DevicePlan& plan, cudaStream_t stream) const;
+
+  DevicePlanSource source_;
+  std::unordered_map<PlanKey, std::unique_ptr<DevicePlan>, PlanKeyHash> prepared_;
+  std::vector<std::unique_ptr<DevicePlan>> replaced_;  ///< calls of theirs may be under way, or in graphs
+  std::map<Collective, Imported> imported_;
+  PlanKey last_key_;
+  const DevicePlan* last_ = nullptr;
+};
+
+}  // namespace rondo

@@ -1,0 +1,61 @@
+// What a CudaCommunicator is made of.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "communicator/cuda/device_plans.hpp"
+#include "communicator/cuda/memory.hpp"
+#include "device/words.hpp"
+#include "rondo/cuda.hpp"
+#include "rondo/transport.hpp"
+
+namespace rondo {
+
+/// What create() has made by the end. Destroyed from the last to the first.
+struct CudaParts {
+  CudaOptions options;
+  int device = 0;
+  std::uint32_t blocks = 1;
+  bool one_process = false;
+  bool one_gpu = false;
+  std::optional<Communicator> host;
+  std::unique_ptr<Transport> transport;
+  PinnedMemory words;      ///< HostWords
+  DeviceMemory areas;      ///< the table of all ranks' areas
+  CudaStream own_stream;   ///< for uploads
+  CudaEvent last_call;     ///< behind the call that was enqueued last
+  device::Group group;
+  CostModel cost;
+};
+
+class CudaCommunicator::Impl {
+ public:
+  explicit Impl(CudaParts parts);
+  ~Impl();
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  const CudaParts& parts() const { return parts_; }
+  Result<void> run(const Call& call, cudaStream_t stream);
+  Result<void> check() const;
+  Result<void> use_plan(const Plan& plan, bool unverified);
+  Result<Plan> plan_for(const Call& call) const;
+  void abort();
+
+ private:
+  PlanKey key_of(const Call& call) const;
+  Result<void> wrong_memory(const void* memory, const char* name) const;
+  Result<void> enqueue(const device::Job& job, DataType type, bool reduces, cudaStream_t stream);
+  bool calls_end() const;
+  device::HostWords& words() const { return *static_cast<device::HostWords*>(parts_.words.get()); }
+
+  CudaParts parts_;
+  DevicePlans plans_;
+  cudaStream_t last_stream_ = nullptr;
+  bool called_ = false;  ///< last_call was recorded
+};
+
+}  // namespace rondo

@@ -1,0 +1,47 @@
+// Memory and events of a GPU that go back by themselves.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+
+#include "base/on_device.hpp"
+
+namespace rondo {
+
+struct FreeDevice {
+  void operator()(void* memory) const { (void)cudaFree(memory); }
+};
+struct FreePinned {
+  void operator()(void* memory) const { (void)cudaFreeHost(memory); }
+};
+struct DestroyEvent {
+  void operator()(CUevent_st* event) const { (void)cudaEventDestroy(event); }
+};
+struct DestroyStream {
+  void operator()(CUstream_st* stream) const { (void)cudaStreamDestroy(stream); }
+};
+using DeviceMemory = std::unique_ptr<void, FreeDevice>;
+using PinnedMemory = std::unique_ptr<void, FreePinned>;
+using CudaEvent = std::unique_ptr<CUevent_st, DestroyEvent>;
+using CudaStream = std::unique_ptr<CUstream_st, DestroyStream>;
+
+/// Of the current device.
+inline Result<DeviceMemory> take_device(std::uint64_t bytes) {
+  void* memory = nullptr;
+  if (auto taken = cuda_result(cudaMalloc(&memory, bytes), "taking " + std::to_string(bytes) + " bytes of GPU memory"); !taken) return taken.error();
+  return DeviceMemory(memory);
+}
+
+/// Zeroed, mapped for all GPUs.
+inline Result<PinnedMemory> take_pinned(std::uint64_t bytes) {
+  void* memory = nullptr;
+  if (auto taken = cuda_result(cudaHostAlloc(&memory, bytes, cudaHostAllocMapped | cudaHostAllocPortable), "taking memory that GPUs can read"); !taken)
+    return taken.error();
+  std::fill_n(static_cast<unsigned char*>(memory), bytes, static_cast<unsigned char>(0));
+  return PinnedMemory(memory);
+}
+
+}  // namespace rondo

@@ -1,0 +1,26 @@
+// What a build without CUDA says.
+#include "rondo/cuda.hpp"
+
+namespace rondo {
+
+class CudaCommunicator::Impl {};
+
+Result<CudaCommunicator> CudaCommunicator::create(Communicator&, const CudaOptions&) {
+  return Error{Errc::unsupported, "this build of Rondo has no CUDA: nvcc was not found when it was configured", 0, "CUDA"};
+}
+
+// Nobody has one.
+CudaCommunicator::CudaCommunicator(CudaCommunicator&&) noexcept = default;
+CudaCommunicator& CudaCommunicator::operator=(CudaCommunicator&&) noexcept = default;
+CudaCommunicator::~CudaCommunicator() = default;
+std::uint32_t CudaCommunicator::rank() const { return 0; }
+std::uint32_t CudaCommunicator::size() const { return 0; }
+int CudaCommunicator::device() const { return -1; }
+std::uint32_t CudaCommunicator::blocks() const { return 0; }
+Result<void> CudaCommunicator::run(const Call&, void*) { return Error{Errc::unsupported, "built without CUDA"}; }
+Result<void> CudaCommunicator::check() const { return Error{Errc::unsupported, "built without CUDA"}; }
+Result<void> CudaCommunicator::use_plan(const Plan&, bool) { return Error{Errc::unsupported, "built without CUDA"}; }
+Result<Plan> CudaCommunicator::plan_for(const Call&) const { return Error{Errc::unsupported, "built without CUDA"}; }
+void CudaCommunicator::abort() {}
+
+}  // namespace rondo

@@ -1,0 +1,52 @@
+#include "device/cuda/launch.hpp"
+
+#include <string>
+
+#include "device/cuda/run_job.cuh"
+
+namespace rondo::device {
+namespace {
+
+JobKernel kernel_of(DataType type) {
+  switch (type) {
+    case DataType::f32:
+    case DataType::f64: return float_kernel(type);
+    case DataType::f16:
+    case DataType::bf16: return half_kernel(type);
+    case DataType::i32:
+    case DataType::u32:
+    case DataType::i64:
+    case DataType::u64: return word_kernel(type);
+    default: return byte_kernel(type);
+  }
+}
+
+Error cuda_error(cudaError_t status, const char* call) {
+  const Errc code = status == cudaErrorMemoryAllocation ? Errc::out_of_resources : Errc::unsupported;
+  return Error{code, std::string(call) + ": " + cudaGetErrorString(status), 0, "device"};
+}
+
+}  // namespace
+
+Result<void> launch(const Job& job, DataType type, bool reduces, void* stream) {
+  Job copy = job;
+  void* arguments[] = {&copy};
+  const JobKernel kernel = kernel_of(reduces ? type : DataType::u8);
+  const cudaError_t status = cudaLaunchKernel(reinterpret_cast<const void*>(kernel), dim3(job.lane_count, job.slices), dim3(block_threads), arguments, 0,
+                                              static_cast<cudaStream_t>(stream));
+  if (status != cudaSuccess) return cuda_error(status, "starting a collective");
+  return {};
+}
+
+Result<int> resident_blocks() {
+  int least = 0;
+  for (const DataType type : {DataType::u8, DataType::f32, DataType::f64, DataType::bf16, DataType::i64}) {
+    int blocks = 0;
+    const cudaError_t status = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, reinterpret_cast<const void*>(kernel_of(type)), block_threads, 0);
+    if (status != cudaSuccess) return cuda_error(status, "asking how many blocks run at once");
+    if (least == 0 || blocks < least) least = blocks;
+  }
+  return least;
+}
+
+}  // namespace rondo::device

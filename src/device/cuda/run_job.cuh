@@ -1,0 +1,27 @@
+// The kernel: a grid of lanes × slices.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include "device/cuda/cuda_block.cuh"
+#include "device/cuda/launch.hpp"
+#include "device/walk.hpp"
+
+namespace rondo::device {
+
+template <class Element>
+__global__ void __launch_bounds__(block_threads, 1) run_job(const __grid_constant__ Job job) {
+  __shared__ Shared shared;
+  CudaBlock block(shared);
+  Walk<Element, CudaBlock>(block, job, blockIdx.x, blockIdx.y).run();
+}
+
+using JobKernel = void (*)(Job);
+
+/// Kernels by type, a file for each family of them, since each takes its compiler a while.
+JobKernel float_kernel(DataType type);
+JobKernel half_kernel(DataType type);
+JobKernel byte_kernel(DataType type);
+JobKernel word_kernel(DataType type);
+
+}  // namespace rondo::device

@@ -1,0 +1,97 @@
+#include "device/fit.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "device/shared.hpp"
+#include "executor/compile.hpp"
+
+namespace rondo::device {
+namespace {
+
+constexpr std::uint64_t least_slice_bytes = 16u << 10;  ///< a block moves fewer sooner than another one would have begun
+constexpr std::uint64_t most_piece_bytes = 64u << 10;
+
+Error no_form(const std::string& what) { return Error{Errc::unsupported, what, 0, "device"}; }
+
+Error exceeds(const Plan& plan, const std::string& what, std::uint64_t need, std::uint64_t have) {
+  return no_form("plan '" + plan.header.algorithm + "' needs " + std::to_string(need) + " " + what + ", there are " + std::to_string(have) + " on a GPU");
+}
+
+/// The most of any rank: slices are cut alike everywhere.
+std::uint64_t most_lanes(const Plan& plan) {
+  std::size_t lanes = 1;
+  for (std::uint32_t rank = 0; rank < plan.header.ranks; ++rank) lanes = std::max(lanes, plan.program(rank).lanes.size());
+  return lanes;
+}
+
+Result<void> check_limits(const Plan& plan, const Fitted& fitted) {
+  for (const ExecStep& step : fitted.executable.steps) {
+    const std::uint64_t operands = std::uint64_t{step.sources} + step.destinations;
+    if (operands > max_operands) return exceeds(plan, "operands of a step", operands, max_operands);
+    const std::uint64_t room = (step.chunk_bytes + 15) / 16 * 16 * (step.sources + 1u);
+    if (fitted.executable.inlined && room > inline_room) return exceeds(plan, "bytes of shared memory for an inlined step", room, inline_room);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Fitted> fit(const Plan& plan, const FitRequest& request) {
+  const PlanHeader& header = plan.header;
+  if (header.collective == Collective::all_to_all_v) return no_form("all_to_all_v has no form on GPUs yet; all_to_all has");
+  if (header.wire) return no_form("wire types have no form on GPUs yet");
+  if (header.ranks > max_ranks) return exceeds(plan, "ranks", header.ranks, max_ranks);
+  const std::uint64_t lanes = most_lanes(plan);
+  if (lanes > std::min(max_lanes, request.blocks)) return exceeds(plan, "lanes, a block each", lanes, std::min(max_lanes, request.blocks));
+
+  const std::size_t element = size_of(request.type);
+  const std::uint64_t longest = header.collective == Collective::barrier ? 0 : chunk_range(header, request.count, element, 0).count * element;
+  const std::uint64_t side_by_side = std::min<std::uint64_t>(max_slices, request.blocks / lanes);
+  const std::uint64_t wanted = std::clamp<std::uint64_t>((longest + least_slice_bytes - 1) / least_slice_bytes, 1, side_by_side);
+  Plan shaped = plan;
+  const std::uint64_t limit = request.piece_bytes != 0 ? request.piece_bytes : most_piece_bytes;
+  shaped.header.piece_bytes = static_cast<std::uint32_t>(std::min(limit, (longest / wanted + 63) / 64 * 64 + 64));
+
+  CompileRequest compiled;
+  compiled.rank = request.rank;
+  compiled.count = request.count;
+  compiled.type = request.type;
+  compiled.op = request.op;
+  compiled.layout.lanes = max_lanes;
+  compiled.layout.inline_lines = inline_lines;
+  compiled.layout.half_bytes = request.layout.slice_bytes();
+  compiled.plan_hash = request.plan_hash;
+  compiled.direct = request.direct;
+  auto executable = compile(shaped, compiled);
+  if (!executable) return executable.error();
+  if (executable->links) return no_form("plan '" + header.algorithm + "' sends messages, which GPUs don't");
+
+  Fitted fitted;
+  fitted.slices = static_cast<std::uint32_t>(std::min(side_by_side, executable->pieces));
+  for (const ExecStep& step : executable->steps) fitted.skew = std::max<std::uint64_t>(fitted.skew, step.skew);
+  fitted.executable = std::move(*executable);
+  if (auto within = check_limits(plan, fitted); !within) return within.error();
+  return fitted;
+}
+
+Job job_of(const Fitted& fitted, const Group& group, ReduceOp op) {
+  const Executable& exec = fitted.executable;
+  Job job;
+  job.group = group;
+  job.kept = exec.kept;
+  job.lane_count = static_cast<std::uint32_t>(exec.lanes.size());
+  job.slices = fitted.slices;
+  job.pieces = exec.pieces;
+  job.skew = fitted.skew;
+  job.piece_bytes = exec.piece_bytes;
+  job.slot_stride = exec.slot_stride;
+  job.ring_slots = exec.ring_slots;
+  job.element_bytes = exec.element_bytes;
+  job.divisor = exec.divisor;
+  job.op = op;
+  job.hears_all = exec.hears_all;
+  return job;
+}
+
+}  // namespace rondo::device

@@ -1,0 +1,47 @@
+// One rank's call as its blocks get it: plain data, passed by value.
+#pragma once
+
+#include <cstdint>
+
+#include "device/words.hpp"
+#include "executor/executable.hpp"
+#include "rondo/types.hpp"
+
+namespace rondo::device {
+
+/// What stays the same between calls.
+struct Group {
+  std::uint32_t rank = 0;
+  std::uint32_t ranks = 1;
+  AreaLayout layout;
+  std::byte* const* areas = nullptr;  ///< by rank, as this rank's blocks reach them
+  HostWords* host = nullptr;
+  std::uint64_t timeout_ns = 0;       ///< of each wait
+};
+
+/// A call. `pieces` go to the slices in turn: slice s has piece s, s + slices, ..., and counts its own from 0.
+struct Job {
+  Group group;
+  const ExecStep* steps = nullptr;
+  const ExecOperand* operands = nullptr;
+  const ExecLane* lanes = nullptr;
+  ExecLane kept;
+  std::uint32_t lane_count = 0;
+  std::uint32_t slices = 1;
+  std::uint64_t pieces = 1;
+  std::uint64_t skew = 0;  ///< the largest of its steps
+  std::uint64_t piece_bytes = 0;
+  std::uint64_t slot_stride = 0;
+  std::uint64_t ring_slots = 1;
+  std::uint32_t element_bytes = 1;
+  std::uint32_t divisor = 0;
+  std::uint32_t digest = 0;
+  ReduceOp op = ReduceOp::sum;
+  bool hears_all = false;
+  double scale = 1;
+  std::int64_t integer_scale = 1;
+  const std::byte* input = nullptr;
+  std::byte* output = nullptr;
+};
+
+}  // namespace rondo::device

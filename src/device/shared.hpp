@@ -1,0 +1,24 @@
+// What the threads of a block share while it runs its part of a call.
+#pragma once
+
+#include <cstdint>
+
+#include "device/words.hpp"
+#include "executor/executable.hpp"
+
+namespace rondo::device {
+
+inline constexpr std::uint32_t max_operands = 128;         ///< of a step, both sides
+inline constexpr std::uint32_t inline_room = 16u << 10;    ///< for an inlined step's sources and its result
+
+struct Shared {
+  std::uint64_t call;
+  std::uint64_t flag;  ///< call << 32 | history
+  bool entered;        ///< all peers are known to have finished the call before the last one
+  bool usable;
+  std::byte* bases[base_count(max_ranks)];
+  void* pointers[2][max_operands];  ///< of a step's operands; the next step's are written while some threads still use this one's
+  alignas(16) std::byte inlined[inline_room];
+};
+
+}  // namespace rondo::device

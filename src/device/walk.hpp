@@ -1,0 +1,208 @@
+// A block's way through its lane of a call: the same steps that run_steps.hpp interprets on processors. A `Block` is what differs between a GPU
+// and the threads by which tests run it: its threads, their barrier, words that other ranks see, time.
+#pragma once
+
+#include <cstdint>
+
+#include "device/job.hpp"
+#include "device/shared.hpp"
+#include "device/watch.hpp"
+#include "kernels/cuda/host_device.hpp"
+#include "kernels/cuda/span.hpp"
+
+namespace rondo::device {
+
+/// As executor/context.hpp: the history after one more call.
+RONDO_HD inline std::uint32_t chain(std::uint32_t history, std::uint32_t digest) {
+  const std::uint32_t mixed = (history ^ digest) * 0x9e3779b1u;
+  return mixed ^ (mixed >> 15);
+}
+
+/// A lane in a slice. `Element` is what reductions combine; of calls that combine nothing, any.
+template <class Element, class Block>
+class Walk : private Watch<Block> {
+ public:
+  RONDO_HD Walk(Block& block, const Job& job, std::uint32_t lane, std::uint32_t slice)
+      : Watch(block, job, slice), lane_(lane) {
+    pieces_ = job.pieces > slice ? (job.pieces - slice + job.slices - 1) / job.slices : 0;
+  }
+
+  RONDO_HD void run() {
+    if (!enter()) return;
+    if (!run_lane()) return;
+    if (lane_ == 0) copy_kept();
+    finish();
+  }
+
+ private:
+  using Watch = device::Watch<Block>;
+  using Watch::block_, Watch::shared_, Watch::job_, Watch::slice_, Watch::call_;
+  using Watch::words, Watch::line, Watch::poll, Watch::fail;
+
+  /// False: this rank has failed before, or does now.
+  RONDO_HD bool enter() {
+    const Group& group = job_.group;
+    RankWords& own = words(group.rank);
+    if (block_.thread() == 0) {
+      const std::uint64_t call = own.call + 1;
+      shared_.call = call;
+      shared_.flag = call << 32 | chain(static_cast<std::uint32_t>(own.history), job_.digest);
+      shared_.entered = call <= 2 || own.entered_by_all + 1 >= call;
+      shared_.usable = block_.load_relaxed(&own.state) == 0;
+      // pairs with the peers' poll of it below: what this rank's calls before read lies before
+      if (lane_ == 0 && slice_ == 0) block_.store_release(&own.started, call);
+      LaneWords& mine = line(group.rank, lane_);
+      const std::uint64_t parity = call & 1;
+      block_.store_relaxed(&mine.digest[parity], shared_.flag);
+      block_.store_relaxed(&mine.buffers[parity][0], reinterpret_cast<std::uintptr_t>(job_.input));
+      block_.store_relaxed(&mine.buffers[parity][1], reinterpret_cast<std::uintptr_t>(job_.output));
+    }
+    block_.sync();
+    call_ = shared_.call;
+    parity_ = call_ & 1;
+    if (!shared_.usable) return false;
+    for (std::uint32_t r = block_.thread(); r < group.ranks; r += block_.threads())
+      shared_.bases[base_staging + r] = group.areas[r] + group.layout.staging(parity_, slice_);
+    if (block_.thread() == 0) {
+      shared_.bases[base_input] = const_cast<std::byte*>(job_.input);
+      shared_.bases[base_output] = job_.output;
+    }
+    bool failed = false;
+    // Before it writes what call - 2 read: everybody has finished that one.
+    if (!shared_.entered)
+      for (std::uint32_t r = block_.thread(); r < group.ranks; r += block_.threads())
+        if (r != group.rank) failed |= !poll(&words(r).started, call_ - 1, r, 0, 0);
+    return !block_.any(failed);
+  }
+
+  RONDO_HD bool run_lane() {
+    const ExecLane lane = job_.lanes[lane_];
+    const std::uint64_t turns = pieces_ == 0 ? 0 : pieces_ + job_.skew;
+    for (std::uint64_t turn = 0; turn < turns; ++turn) {
+      for (std::uint32_t s = 0; s < lane.steps;) {
+        const ExecStep& step = job_.steps[lane.first_step + s];
+        if (step.op == ExecOp::wait) {
+          std::uint32_t waits = 1;
+          while (s + waits < lane.steps && job_.steps[lane.first_step + s + waits].op == ExecOp::wait) ++waits;
+          if (!wait_all(lane.first_step + s, waits, turn)) return false;
+          s += waits;
+          continue;
+        }
+        ++s;
+        const std::uint64_t piece = turn - step.skew;
+        if (turn < step.skew || piece >= pieces_) continue;
+        if (step.op == ExecOp::signal) signal(step, turn);
+        else if (step.op == ExecOp::copy || step.op == ExecOp::reduce) move(step, piece);
+        else if (!inline_move(step)) return false;
+      }
+    }
+    return true;
+  }
+
+  RONDO_HD void signal(const ExecStep& step, std::uint64_t turn) {
+    block_.sync();
+    // pairs with poll() of those who wait for it: publishes what all threads of this block wrote, and the line's digest and buffers
+    if (block_.thread() == 0)
+      block_.store_release(&line(job_.group.rank, lane_).progress, (call_ << progress_call_shift) + turn * step.stride + step.position);
+  }
+
+  /// Waits that follow one another: a thread each.
+  RONDO_HD bool wait_all(std::uint32_t first, std::uint32_t waits, std::uint64_t turn) {
+    bool failed = false;
+    for (std::uint32_t w = block_.thread(); w < waits; w += block_.threads()) {
+      const ExecStep& step = job_.steps[first + w];
+      const std::uint64_t piece = turn - step.skew;
+      if (turn < step.skew || piece >= pieces_ || piece < step.lag) continue;
+      failed |= !wait(step, piece);
+    }
+    return !block_.any(failed);
+  }
+
+  RONDO_HD bool wait(const ExecStep& step, std::uint64_t piece) {
+    const std::uint64_t target = (call_ << progress_call_shift) + (piece - step.lag) * step.stride + step.position;
+    LaneWords& theirs = line(step.rank, step.lane);
+    if (!poll(&theirs.progress, target, step.rank, step.source_step, piece)) return false;
+    if (step.check_digest && block_.load_relaxed(&theirs.digest[parity_]) != shared_.flag)
+      return fail(Outcome::mismatch, step.rank, step.source_step, piece, target, 0);
+    if (step.attaches != 0 && piece == 0)
+      for (std::uint32_t output = 0; output < 2; ++output)
+        shared_.bases[base_of_peer(job_.group.ranks, step.rank, output != 0)] =
+            reinterpret_cast<std::byte*>(block_.load_relaxed(&theirs.buffers[parity_][output]));
+    return true;
+  }
+
+  RONDO_HD std::byte* address(const ExecOperand& operand, std::uint64_t piece) const {
+    std::byte* base = shared_.bases[operand.base] + operand.offset;
+    if (operand.kind == ExecOperand::slot) return base + piece % job_.ring_slots * job_.slot_stride;
+    return base + (slice_ + piece * job_.slices) * job_.piece_bytes;
+  }
+
+  RONDO_HD KernelCall call_of(const ExecStep& step, void* const* pointers, std::uint64_t bytes) const {
+    KernelCall call;
+    call.sources = const_cast<const void* const*>(pointers);
+    call.destinations = pointers + step.sources;
+    call.source_count = step.sources;
+    call.destination_count = step.destinations;
+    call.count = bytes / job_.element_bytes;
+    if (step.finish) call.divisor = job_.divisor;
+    if (job_.op == ReduceOp::premul_sum) {
+      for (std::uint32_t i = 0; i < step.sources; ++i)
+        if (job_.operands[step.first_operand + i].contribution) call.scaled_sources |= std::uint64_t{1} << i;
+      call.scale = job_.scale;
+      call.integer_scale = job_.integer_scale;
+    }
+    return call;
+  }
+
+  RONDO_HD void move(const ExecStep& step, std::uint64_t piece) {
+    const std::uint64_t begin = (slice_ + piece * job_.slices) * job_.piece_bytes;
+    if (begin >= step.chunk_bytes) return;
+    const std::uint64_t left = step.chunk_bytes - begin;
+    const std::uint64_t bytes = left < job_.piece_bytes ? left : job_.piece_bytes;
+    const std::uint32_t total = std::uint32_t{step.sources} + step.destinations;
+    turn_over_ ^= 1;
+    void** pointers = shared_.pointers[turn_over_];
+    for (std::uint32_t i = block_.thread(); i < total; i += block_.threads()) pointers[i] = address(job_.operands[step.first_operand + i], piece);
+    block_.sync();
+    const cuda::Lanes lanes{block_.thread(), block_.threads()};
+    if (step.op == ExecOp::reduce) return cuda::combine_span<Element>(call_of(step, pointers, bytes), job_.op, lanes);
+    bool onto_itself = false;
+    for (std::uint32_t i = 1; i < total; ++i) onto_itself |= pointers[i] == pointers[0];
+    if (!onto_itself) return cuda::copy_span(pointers + 1, total - 1, pointers[0], bytes, lanes);
+    for (std::uint32_t i = 1; i < total; ++i)
+      if (pointers[i] != pointers[0]) cuda::copy_span(pointers + i, 1, pointers[0], bytes, lanes);
+  }
+
+  RONDO_HD void copy_kept() {
+    for (std::uint64_t piece = 0; piece < pieces_; ++piece)
+      for (std::uint32_t s = 0; s < job_.kept.steps; ++s) move(job_.steps[job_.kept.first_step + s], piece);
+  }
+
+  /// The last block counts the call: those that come later in the stream see it.
+  RONDO_HD void finish() {
+    if (block_.thread() != 0) return;
+    RankWords& own = words(job_.group.rank);
+    const std::uint64_t blocks = std::uint64_t{job_.lane_count} * job_.slices;
+    if (blocks > 1) {
+      if (block_.add(&own.arrivals, 1) + 1 != blocks) return;
+      own.arrivals = 0;
+    }
+    own.history = shared_.flag & 0xffffffff;
+    if (job_.hears_all) own.entered_by_all = call_;
+    own.call = call_;
+  }
+
+  RONDO_HD bool inline_move(const ExecStep& step);
+  RONDO_HD bool take_in(const ExecStep& step, std::uint32_t padded);
+  RONDO_HD void give_out(const ExecStep& step, const std::byte* result);
+  RONDO_HD Cell* cells_of(const ExecOperand& operand) const;
+
+  const std::uint32_t lane_;
+  std::uint64_t pieces_ = 0;  ///< of this slice
+  std::uint64_t parity_ = 0;
+  std::uint32_t turn_over_ = 0;
+};
+
+}  // namespace rondo::device
+
+#include "device/walk_inline.hpp"

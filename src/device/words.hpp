@@ -1,0 +1,79 @@
+// The bytes that ranks share in device memory: what each rank's area holds, and where. Who writes what when is docs/design/0020-device-executor.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/cuda/host_device.hpp"
+
+namespace rondo::device {
+
+inline constexpr std::uint32_t max_ranks = 64;    ///< of a group
+inline constexpr std::uint32_t max_lanes = 64;    ///< of a program
+inline constexpr std::uint32_t max_slices = 64;   ///< parts of a message that run side by side, each by a block a lane
+inline constexpr std::uint32_t inline_lines = 32; ///< as the compiler counts them, of one call parity
+inline constexpr std::uint32_t cells_per_line = 7;
+inline constexpr std::uint32_t cell_payload = 8;
+inline constexpr unsigned progress_call_shift = 24;  ///< progress word = call << 24 | signals done in this call
+
+/// Why a rank's calls ended; RankWords::state and Report::outcome.
+enum class Outcome : std::uint64_t { running = 0, mismatch, peer_failed, deadline_exceeded, aborted };
+
+/// A rank's own. All but `started` and `state` are for its own blocks.
+struct alignas(128) RankWords {
+  std::uint64_t started;         ///< the call it is in: it has finished the one before
+  std::uint64_t state;           ///< Outcome: what it isn't running for any more
+  std::uint64_t call;            ///< that it has finished last
+  std::uint64_t history;         ///< digests of all calls so far, chained
+  std::uint64_t entered_by_all;  ///< the last call in which it heard from every peer
+  std::uint64_t arrivals;        ///< blocks that are through with the call
+};
+
+/// Progress of one lane in one slice. `digest` and `buffers`, by call parity, are written before a call's first signal.
+struct alignas(128) LaneWords {
+  std::uint64_t progress;
+  std::uint64_t digest[2];
+  std::uint64_t buffers[2][2];  ///< where the rank's input and output are
+};
+
+/// A tiny part of a message with its flag (call << 32 | history): written and read as one.
+struct alignas(16) Cell {
+  std::uint64_t payload;
+  std::uint64_t flag;
+};
+
+/// What a rank found out, in memory that its host reads. `outcome` is written last.
+struct Report {
+  std::uint64_t outcome;
+  std::uint64_t call;
+  std::uint64_t rank;         ///< whom it is about
+  std::uint64_t source_step;  ///< ExecStep::source_step of the wait
+  std::uint64_t piece;
+  std::uint64_t awaited;      ///< how many signals of that lane it waits for
+  std::uint64_t seen;
+};
+
+/// What a rank's host and its blocks tell one another.
+struct HostWords {
+  std::uint64_t abort;  ///< not 0: all waits end
+  Report report;
+};
+
+/// Offsets in a rank's area. All ranks use equal ones.
+struct AreaLayout {
+  std::uint64_t half_bytes = 0;  ///< staging of one call parity, of all slices; a multiple of 64 · max_slices
+
+  RONDO_HD std::uint64_t lane(std::uint32_t slice, std::uint32_t lane_index) const {
+    return sizeof(RankWords) + (std::uint64_t{slice} * max_lanes + lane_index) * sizeof(LaneWords);
+  }
+  RONDO_HD std::uint64_t cells(std::uint64_t parity) const {
+    return lane(max_slices, 0) + parity * inline_lines * cells_per_line * sizeof(Cell);
+  }
+  RONDO_HD std::uint64_t slice_bytes() const { return half_bytes / max_slices; }
+  RONDO_HD std::uint64_t staging(std::uint64_t parity, std::uint32_t slice) const {
+    return (cells(2) + 255) / 256 * 256 + parity * half_bytes + slice * slice_bytes();
+  }
+  RONDO_HD std::uint64_t total_bytes() const { return staging(2, 0); }
+};
+
+}  // namespace rondo::device

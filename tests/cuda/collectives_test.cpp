@@ -1,0 +1,201 @@
+// What CudaCommunicator computes. All but the first test need a GPU.
+#include <random>
+
+#include "benchmarks/bench/data.hpp"
+#include "cuda/gpu_ranks.hpp"
+#include "rondo/planner.hpp"
+#include "support/catch.hpp"
+
+using namespace rondo;
+using namespace rondo::test;
+
+namespace {
+
+/// A call on random inputs. "" or what is wrong.
+struct Trial {
+  Collective collective = Collective::all_reduce;
+  DataType type = DataType::f32;
+  ReduceOp op = ReduceOp::sum;
+  std::uint64_t count = 0;
+  std::uint32_t root = 0;
+  bool in_place = false;
+};
+
+std::string named(const Trial& trial) {
+  return std::string(to_string(trial.collective)) + " of " + std::to_string(trial.count) + " " + std::string(to_string(trial.type)) + " by " +
+         std::string(to_string(trial.op)) + ", root " + std::to_string(trial.root) + (trial.in_place ? ", in place" : "");
+}
+
+struct Prepared {
+  Trial trial;
+  Shape shape;
+  std::uint64_t seed;
+  GpuBuffer input, output;
+  std::uint64_t output_bytes;
+};
+
+std::unique_ptr<Prepared> prepare(const GpuRank& rank, const Trial& trial, std::uint64_t seed) {
+  const BlockCounts blocks = block_counts(trial.collective, rank.gpu.size());
+  const std::uint64_t bytes = trial.count * size_of(trial.type);
+  const Shape shape{trial.collective, trial.type, trial.op, rank.gpu.size(), rank.gpu.rank(), trial.root, trial.count};
+  std::vector<std::byte> data(std::max(blocks.input, blocks.output) * bytes + 16, std::byte{0xa5});
+  auto made = std::make_unique<Prepared>(Prepared{trial, shape, seed, GpuBuffer(data.size()), GpuBuffer(data.size()), blocks.output * bytes});
+  made->output.put(data.data(), data.size());
+  if (has_input(trial.collective, trial.root, rank.gpu.rank())) fill_input(shape, seed, data.data());
+  (trial.in_place ? made->output : made->input).put(data.data(), data.size());
+  return made;
+}
+
+Result<void> start(GpuRank& rank, const Prepared& call) {
+  const std::byte* input = call.trial.in_place ? call.output.data() : call.input.data();
+  return rank.gpu.run({call.trial.collective, input, call.output.data(), call.trial.count, call.trial.type, call.trial.op, call.trial.root,
+                       factor_of(call.shape, rank.gpu.rank())}, rank.stream);
+}
+
+std::string judge(const Prepared& call) {
+  std::vector<std::byte> result(call.output_bytes + 16);
+  call.output.get(result.data(), call.output_bytes);
+  const std::uint64_t wrong = count_wrong(call.shape, call.seed, result.data());
+  return wrong == 0 ? "" : named(call.trial) + ": " + std::to_string(wrong) + " elements are wrong";
+}
+
+std::string try_once(GpuRank& rank, const Trial& trial, std::uint64_t seed) {
+  const auto call = prepare(rank, trial, seed);
+  if (auto started = start(rank, *call); !started)
+    return started.error().code == Errc::unsupported ? "" : named(trial) + ": " + to_string(started.error());
+  if (const std::string said = rank.synchronize(); !said.empty()) return named(trial) + ": " + said;
+  return judge(*call);
+}
+
+void check_all(const std::vector<std::string>& said) {
+  for (std::size_t rank = 0; rank < said.size(); ++rank) {
+    INFO("rank " << rank);
+    CHECK(said[rank] == "");
+  }
+}
+
+const std::vector<Collective> all_collectives{Collective::all_reduce, Collective::reduce,     Collective::broadcast, Collective::reduce_scatter,
+                                              Collective::all_gather, Collective::all_to_all, Collective::gather,    Collective::scatter,
+                                              Collective::scan};
+
+}  // namespace
+
+TEST_CASE("without a GPU creating a communicator says why it can't", "[no-gpu]") {
+  if (has_gpu()) return;
+  auto ranks = Communicator::in_process(1);
+  REQUIRE(ranks);
+  const auto gpu = CudaCommunicator::create(ranks->front());
+  REQUIRE_FALSE(gpu);
+  CHECK(gpu.error().code == Errc::unsupported);
+  CHECK(gpu.error().detail.find("GPUs") != std::string::npos);
+}
+
+TEST_CASE("every algorithm gives right results on a GPU", "[small]") {
+  const std::uint32_t ranks = GENERATE(1u, 2u, 3u, 4u, 8u);
+  for (const std::string_view algorithm : algorithm_names()) {
+    CudaOptions options;
+    options.algorithm = algorithm;
+    options.blocks = 8;
+    INFO(algorithm);
+    check_all(run_gpu_ranks(ranks, [&](GpuRank& rank) -> std::string {
+      std::uint64_t seed = 0;
+      for (const Collective collective : all_collectives)
+        for (const std::uint64_t count : {std::uint64_t{1}, std::uint64_t{37}, std::uint64_t{20'000}})
+          for (const bool in_place : {false, true}) {
+            Trial trial{collective, DataType::f32, ReduceOp::sum, count, rank.gpu.size() - 1, in_place};
+            if (in_place && collective != Collective::all_reduce && collective != Collective::broadcast && collective != Collective::reduce) continue;
+            if (auto said = try_once(rank, trial, ++seed); !said.empty()) return said;
+          }
+      return "";
+    }, options));
+  }
+}
+
+TEST_CASE("types and operations give right results on a GPU", "[small]") {
+  check_all(run_gpu_ranks(4, [&](GpuRank& rank) -> std::string {
+    std::uint64_t seed = 0;
+    for (std::uint8_t t = 0; t < data_type_count; ++t)
+      for (std::uint8_t o = 0; o < reduce_op_count; ++o)
+        for (const std::uint64_t count : {std::uint64_t{29}, std::uint64_t{70'001}})
+          if (const Trial trial{Collective::all_reduce, static_cast<DataType>(t), static_cast<ReduceOp>(o), count, 0, false}; is_defined(trial.op, trial.type))
+            if (auto said = try_once(rank, trial, ++seed); !said.empty()) return said;
+    return "";
+  }));
+}
+
+TEST_CASE("large messages give right results on a GPU") {
+  const std::uint32_t ranks = GENERATE(2u, 8u);
+  check_all(run_gpu_ranks(ranks, [&](GpuRank& rank) -> std::string {
+    std::uint64_t seed = 0;
+    for (const bool in_place : {false, true})
+      for (const DataType type : {DataType::f32, DataType::bf16})
+        if (auto said = try_once(rank, {Collective::all_reduce, type, ReduceOp::sum, 5'000'003, 0, in_place}, ++seed); !said.empty()) return said;
+    for (const Collective collective : {Collective::all_gather, Collective::reduce_scatter, Collective::all_to_all, Collective::broadcast})
+      if (auto said = try_once(rank, {collective, DataType::f32, ReduceOp::sum, 1'000'003, 1, false}, ++seed); !said.empty()) return said;
+    return "";
+  }));
+}
+
+TEST_CASE("calls of all kinds follow one another in a stream without the host's waiting", "[small]") {
+  check_all(run_gpu_ranks(4, [&](GpuRank& rank) -> std::string {
+    std::mt19937 random(11);
+    for (int round = 0; round < 8; ++round) {
+      std::vector<std::unique_ptr<Prepared>> calls;
+      for (std::uint64_t k = 0; k < 25; ++k) {
+        Trial trial;
+        trial.collective = all_collectives[random() % all_collectives.size()];
+        trial.count = random() % 3 == 0 ? random() % 100'000 : random() % 300;
+        trial.root = random() % 4;
+        calls.push_back(prepare(rank, trial, random()));
+      }
+      for (const auto& call : calls)
+        if (auto started = start(rank, *call); !started) return to_string(started.error());
+      if (auto said = rank.synchronize(); !said.empty()) return said;
+      for (const auto& call : calls)
+        if (auto said = judge(*call); !said.empty()) return said;
+    }
+    return "";
+  }));
+}
+
+TEST_CASE("a captured graph is replayed with new data each time", "[small]") {
+  check_all(run_gpu_ranks(2, [&](GpuRank& rank) -> std::string {
+    auto tiny = prepare(rank, {Collective::all_reduce, DataType::f32, ReduceOp::sum, 2, 0, false}, 1);
+    auto longer = prepare(rank, {Collective::all_reduce, DataType::f32, ReduceOp::sum, 100'000, 0, false}, 2);
+    cudaGraph_t graph = nullptr;
+    cudaGraphExec_t ready = nullptr;
+    if (cudaStreamBeginCapture(rank.stream, cudaStreamCaptureModeThreadLocal) != cudaSuccess) return "no capture";
+    for (const auto* call : {tiny.get(), longer.get()})
+      if (auto started = start(rank, *call); !started) return to_string(started.error());
+    if (cudaStreamEndCapture(rank.stream, &graph) != cudaSuccess) return "the capture failed";
+    if (cudaGraphInstantiate(&ready, graph, 0) != cudaSuccess) return "no graph";
+    std::string said;
+    for (std::uint64_t round = 0; round < 20 && said.empty(); ++round) {
+      for (auto* call : {tiny.get(), longer.get()}) {
+        std::vector<std::byte> data(call->trial.count * 4);
+        call->seed = 100 + round;
+        fill_input(call->shape, call->seed, data.data());
+        call->input.put(data.data(), data.size());
+      }
+      if (!rank.host.barrier()) return "the host's barrier failed";
+      if (cudaGraphLaunch(ready, rank.stream) != cudaSuccess) return "no launch";
+      said = rank.synchronize();
+      for (auto* call : {tiny.get(), longer.get()})
+        if (said.empty()) said = judge(*call);
+    }
+    (void)cudaGraphExecDestroy(ready);
+    (void)cudaGraphDestroy(graph);
+    return said;
+  }));
+}
+
+TEST_CASE("ranks whose GPU is full when they call come through once it isn't") {
+  const std::uint32_t ranks = GENERATE(2u, 4u, 8u);
+  check_all(run_gpu_ranks(ranks, [&](GpuRank& rank) -> std::string {
+    for (std::uint64_t round = 0; round < 5; ++round) {
+      fill_gpu(rank.stream, 2'000'000);
+      if (auto said = try_once(rank, {Collective::all_reduce, DataType::f32, ReduceOp::sum, 1'000'000, 0, false}, round); !said.empty()) return said;
+    }
+    return "";
+  }));
+}

@@ -1,0 +1,1 @@
+target_link_libraries(rondo_transport_cuda_ipc PUBLIC CUDA::cudart_static)
