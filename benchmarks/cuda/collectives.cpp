@@ -100,6 +100,7 @@ class Rank {
     const std::uint64_t wrong = count_wrong(shape_, 7, data.data());
     // In place, values would grow without end.
     bench_cuda::must(cudaMemset(first.output, 0, case_.bytes), "zeroing");
+    bench_cuda::must(cudaStreamSynchronize(nullptr), "zeroing");
     return wrong;
   }
 
@@ -211,7 +212,7 @@ json measure_collectives(double copy, const CollectiveOptions& options) {
   const auto add = [&](std::uint32_t blocks, const std::vector<Case>& cases) {
     for (auto& row : report(cases, run_cases(cases.front().ranks, blocks, options, cases), copy)) rows.push_back(row);
   };
-  for (const std::uint32_t ranks : {2u, 4u, 8u}) {
+  for (const std::uint32_t ranks : options.ranks) {
     std::vector<Case> cases;
     for (std::uint64_t bytes = 8; bytes <= (256u << 20); bytes *= options.quick ? 64 : 8)
       for (const bool in_place : {false, true})
@@ -220,7 +221,7 @@ json measure_collectives(double copy, const CollectiveOptions& options) {
     add(0, cases);
   }
   if (!options.quick)
-    for (const std::uint32_t blocks : {4u, 8u, 16u, 32u, 48u, 64u}) add(blocks, {{2, 64u << 20, false, blocks, false}});
+    for (const std::uint32_t blocks : {4u, 8u, 16u, 32u, 64u, 128u}) add(blocks, {{2, 64u << 20, false, blocks, false}});
   return rows;
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace bench_cuda {
 
@@ -12,6 +13,7 @@ namespace bench_cuda {
 nlohmann::json measure_kernels(double copy_bytes_per_s, bool quick);
 
 struct CollectiveOptions {
+  std::vector<std::uint32_t> ranks = {2, 4, 8};
   std::uint32_t blocks = 0;
   std::uint64_t piece_bytes = 0;
   std::string algorithm;

@@ -34,8 +34,8 @@ Result<void> cuda_combine_lists(const CudaLists& lists, void* stream, unsigned b
   if (kernel == nullptr) return wrong("f64 isn't accepted: f16, bf16, f32, e4m3 and e5m2 are");
   const auto multiprocessors = cuda::multiprocessors();
   if (!multiprocessors) return multiprocessors.error();
-  // Four blocks run on a multiprocessor at once. Four times as many let the last of them end together; more than that look for their tiles too often.
-  const std::uint32_t most = blocks != 0 ? blocks : 16 * *multiprocessors;
+  // As many blocks as run at once, each with an equal share.
+  const std::uint32_t most = blocks != 0 ? blocks : 4 * *multiprocessors;
   for (std::uint64_t tensor = 0; tensor < lists.tensor_count;) {
     ListsTable table;
     tensor = cuda::fill_table(table, lists, tensor);

@@ -13,23 +13,23 @@ template <class S, class D>
 __global__ void __launch_bounds__(lists_threads, 4) lists_kernel(const __grid_constant__ ListsTable table) {
   __shared__ std::uint64_t addresses[2 * most_lists];
   __shared__ Tile tile;
-  for (std::uint32_t number = blockIdx.x; number < table.tiles; number += gridDim.x) {
-    __syncthreads();  // the tile before is done
-    if (threadIdx.x < 32) {
-      const std::uint32_t tensor = table.tensor_of(number);
-      const std::uint64_t first = (number - table.first_tile(tensor)) * tile_elements, left = table.count(tensor) - first;
-      if (threadIdx.x < table.sources + table.destinations) addresses[threadIdx.x] = table.addresses(tensor)[threadIdx.x];
-      if (threadIdx.x == 0)
-        tile = {reinterpret_cast<const void* const*>(addresses),
-                reinterpret_cast<void* const*>(addresses + table.sources),
-                table.sources,
-                table.destinations,
-                first,
-                static_cast<std::uint32_t>(left < tile_elements ? left : tile_elements),
-                table.scale};
-    }
+  const std::uint32_t end = table.share(blockIdx.x + 1, gridDim.x);
+  std::uint32_t number = table.share(blockIdx.x, gridDim.x);
+  for (std::uint32_t tensor = table.tensor_of(number); number < end; ++tensor) {
+    const ListsTable::Run run = table.run(tensor, number, end);
+    __syncthreads();  // the run before is done
+    if (threadIdx.x < table.sources + table.destinations) addresses[threadIdx.x] = table.addresses(tensor)[threadIdx.x];
+    if (threadIdx.x == 0)
+      tile = {reinterpret_cast<const void* const*>(addresses),
+              reinterpret_cast<void* const*>(addresses + table.sources),
+              table.sources,
+              table.destinations,
+              run.first,
+              run.count,
+              table.scale};
     __syncthreads();
     add_tile<S, D>(tile, Lanes{threadIdx.x, lists_threads});
+    number = run.end;
   }
 }
 

@@ -10,12 +10,26 @@ namespace rondo::device {
 namespace {
 
 constexpr std::uint64_t least_slice_bytes = 16u << 10;  ///< a block moves fewer sooner than another one would have begun
-constexpr std::uint64_t most_piece_bytes = 64u << 10;
+constexpr std::uint64_t most_piece_bytes = 256u << 10;
 
 Error no_form(const std::string& what) { return Error{Errc::unsupported, what, 0, "device"}; }
 
 Error exceeds(const Plan& plan, const std::string& what, std::uint64_t need, std::uint64_t have) {
   return no_form("plan '" + plan.header.algorithm + "' needs " + std::to_string(need) + " " + what + ", there are " + std::to_string(have) + " on a GPU");
+}
+
+DeviceLane part_of(const Executable& exec, const ExecLane& lane) {
+  DeviceLane part{lane.first_step, lane.steps, 0, 0};
+  std::uint32_t last = 0;
+  for (std::uint32_t s = lane.first_step; s < lane.first_step + lane.steps; ++s) {
+    const ExecStep& step = exec.steps[s];
+    const std::uint32_t operands = std::uint32_t{step.sources} + step.destinations;
+    if (operands == 0) continue;
+    if (last == 0) part.first_operand = step.first_operand;
+    last = step.first_operand + operands;  // operands are compiled in the order of the steps
+  }
+  part.operands = last == 0 ? 0 : last - part.first_operand;
+  return part;
 }
 
 /// The most of any rank: slices are cut alike everywhere.
@@ -79,7 +93,8 @@ Job job_of(const Fitted& fitted, const Group& group, ReduceOp op) {
   const Executable& exec = fitted.executable;
   Job job;
   job.group = group;
-  job.kept = exec.kept;
+  for (std::size_t lane = 0; lane < exec.lanes.size(); ++lane) job.lanes[lane] = part_of(exec, exec.lanes[lane]);
+  job.kept = part_of(exec, exec.kept);
   job.lane_count = static_cast<std::uint32_t>(exec.lanes.size());
   job.slices = fitted.slices;
   job.pieces = exec.pieces;

@@ -17,6 +17,15 @@ struct Group {
   std::byte* const* areas = nullptr;  ///< by rank, as this rank's blocks reach them
   HostWords* host = nullptr;
   std::uint64_t timeout_ns = 0;       ///< of each wait
+  bool one_gpu = false;               ///< all ranks are on it: their words need be seen there alone
+};
+
+/// A lane's part of the steps, and of their operands.
+struct DeviceLane {
+  std::uint32_t first_step = 0;
+  std::uint32_t steps = 0;
+  std::uint32_t first_operand = 0;
+  std::uint32_t operands = 0;
 };
 
 /// A call. `pieces` go to the slices in turn: slice s has piece s, s + slices, ..., and counts its own from 0.
@@ -24,8 +33,8 @@ struct Job {
   Group group;
   const ExecStep* steps = nullptr;
   const ExecOperand* operands = nullptr;
-  const ExecLane* lanes = nullptr;
-  ExecLane kept;
+  DeviceLane lanes[max_lanes];
+  DeviceLane kept;
   std::uint32_t lane_count = 0;
   std::uint32_t slices = 1;
   std::uint64_t pieces = 1;

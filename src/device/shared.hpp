@@ -10,6 +10,7 @@ namespace rondo::device {
 
 inline constexpr std::uint32_t max_operands = 128;         ///< of a step, both sides
 inline constexpr std::uint32_t inline_room = 16u << 10;    ///< for an inlined step's sources and its result
+inline constexpr std::uint32_t program_room = 8u << 10;    ///< for a lane's steps and operands, where that is enough
 
 struct Shared {
   std::uint64_t call;
@@ -19,6 +20,7 @@ struct Shared {
   std::byte* bases[base_count(max_ranks)];
   void* pointers[2][max_operands];  ///< of a step's operands; the next step's are written while some threads still use this one's
   alignas(16) std::byte inlined[inline_room];
+  alignas(64) std::byte program[program_room];
 };
 
 }  // namespace rondo::device

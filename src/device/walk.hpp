@@ -43,14 +43,15 @@ class Walk : private Watch<Block> {
   RONDO_HD bool enter() {
     const Group& group = job_.group;
     RankWords& own = words(group.rank);
+    load_program();
     if (block_.thread() == 0) {
       const std::uint64_t call = own.call + 1;
       shared_.call = call;
       shared_.flag = call << 32 | chain(static_cast<std::uint32_t>(own.history), job_.digest);
       shared_.entered = call <= 2 || own.entered_by_all + 1 >= call;
       shared_.usable = block_.load_relaxed(&own.state) == 0;
-      // pairs with the peers' poll of it below: what this rank's calls before read lies before
-      if (lane_ == 0 && slice_ == 0) block_.store_release(&own.started, call);
+      // Pairs with the peers' poll of it below. What this rank's calls before did lies before it without a release: those kernels have ended.
+      if (lane_ == 0 && slice_ == 0) block_.store_relaxed(&own.started, call);
       LaneWords& mine = line(group.rank, lane_);
       const std::uint64_t parity = call & 1;
       block_.store_relaxed(&mine.digest[parity], shared_.flag);
@@ -75,16 +76,41 @@ class Walk : private Watch<Block> {
     return !block_.any(failed);
   }
 
+  /// This lane's steps into memory that is near, where they fit: a step less that is far at every turn.
+  RONDO_HD void load_program() {
+    const DeviceLane& lane = job_.lanes[lane_];
+    const ExecStep* steps = job_.steps + lane.first_step;
+    const ExecOperand* operands = job_.operands + lane.first_operand;
+    const std::uint32_t step_bytes = lane.steps * static_cast<std::uint32_t>(sizeof(ExecStep));
+    const std::uint32_t operand_bytes = lane.operands * static_cast<std::uint32_t>(sizeof(ExecOperand));
+    if (step_bytes + operand_bytes <= program_room) {
+      copy_words(shared_.program, steps, step_bytes);
+      copy_words(shared_.program + step_bytes, operands, operand_bytes);
+      steps = reinterpret_cast<const ExecStep*>(shared_.program);
+      operands = reinterpret_cast<const ExecOperand*>(shared_.program + step_bytes);
+    }
+    steps_ = steps;
+    operands_ = operands;
+    first_operand_ = lane.first_operand;
+  }
+
+  RONDO_HD void copy_words(std::byte* to, const void* from, std::uint32_t bytes) {
+    for (std::uint32_t i = block_.thread(); i < bytes / 8; i += block_.threads())
+      reinterpret_cast<std::uint64_t*>(to)[i] = static_cast<const std::uint64_t*>(from)[i];
+  }
+
+  RONDO_HD const ExecOperand& operand(const ExecStep& step, std::uint32_t i) const { return operands_[step.first_operand - first_operand_ + i]; }
+
   RONDO_HD bool run_lane() {
-    const ExecLane lane = job_.lanes[lane_];
+    const std::uint32_t steps = job_.lanes[lane_].steps;
     const std::uint64_t turns = pieces_ == 0 ? 0 : pieces_ + job_.skew;
     for (std::uint64_t turn = 0; turn < turns; ++turn) {
-      for (std::uint32_t s = 0; s < lane.steps;) {
-        const ExecStep& step = job_.steps[lane.first_step + s];
+      for (std::uint32_t s = 0; s < steps;) {
+        const ExecStep& step = steps_[s];
         if (step.op == ExecOp::wait) {
           std::uint32_t waits = 1;
-          while (s + waits < lane.steps && job_.steps[lane.first_step + s + waits].op == ExecOp::wait) ++waits;
-          if (!wait_all(lane.first_step + s, waits, turn)) return false;
+          while (s + waits < steps && steps_[s + waits].op == ExecOp::wait) ++waits;
+          if (!wait_all(s, waits, turn)) return false;
           s += waits;
           continue;
         }
@@ -110,7 +136,7 @@ class Walk : private Watch<Block> {
   RONDO_HD bool wait_all(std::uint32_t first, std::uint32_t waits, std::uint64_t turn) {
     bool failed = false;
     for (std::uint32_t w = block_.thread(); w < waits; w += block_.threads()) {
-      const ExecStep& step = job_.steps[first + w];
+      const ExecStep& step = steps_[first + w];
       const std::uint64_t piece = turn - step.skew;
       if (turn < step.skew || piece >= pieces_ || piece < step.lag) continue;
       failed |= !wait(step, piece);
@@ -147,7 +173,7 @@ class Walk : private Watch<Block> {
     if (step.finish) call.divisor = job_.divisor;
     if (job_.op == ReduceOp::premul_sum) {
       for (std::uint32_t i = 0; i < step.sources; ++i)
-        if (job_.operands[step.first_operand + i].contribution) call.scaled_sources |= std::uint64_t{1} << i;
+        if (operand(step, i).contribution) call.scaled_sources |= std::uint64_t{1} << i;
       call.scale = job_.scale;
       call.integer_scale = job_.integer_scale;
     }
@@ -162,7 +188,7 @@ class Walk : private Watch<Block> {
     const std::uint32_t total = std::uint32_t{step.sources} + step.destinations;
     turn_over_ ^= 1;
     void** pointers = shared_.pointers[turn_over_];
-    for (std::uint32_t i = block_.thread(); i < total; i += block_.threads()) pointers[i] = address(job_.operands[step.first_operand + i], piece);
+    for (std::uint32_t i = block_.thread(); i < total; i += block_.threads()) pointers[i] = address(operand(step, i), piece);
     block_.sync();
     const cuda::Lanes lanes{block_.thread(), block_.threads()};
     if (step.op == ExecOp::reduce) return cuda::combine_span<Element>(call_of(step, pointers, bytes), job_.op, lanes);
@@ -174,8 +200,11 @@ class Walk : private Watch<Block> {
   }
 
   RONDO_HD void copy_kept() {
+    steps_ = job_.steps + job_.kept.first_step;
+    operands_ = job_.operands + job_.kept.first_operand;
+    first_operand_ = job_.kept.first_operand;
     for (std::uint64_t piece = 0; piece < pieces_; ++piece)
-      for (std::uint32_t s = 0; s < job_.kept.steps; ++s) move(job_.steps[job_.kept.first_step + s], piece);
+      for (std::uint32_t s = 0; s < job_.kept.steps; ++s) move(steps_[s], piece);
   }
 
   /// The last block counts the call: those that come later in the stream see it.
@@ -198,6 +227,9 @@ class Walk : private Watch<Block> {
   RONDO_HD Cell* cells_of(const ExecOperand& operand) const;
 
   const std::uint32_t lane_;
+  const ExecStep* steps_ = nullptr;        ///< of the lane
+  const ExecOperand* operands_ = nullptr;  ///< likewise, from number first_operand_ on
+  std::uint32_t first_operand_ = 0;
   std::uint64_t pieces_ = 0;  ///< of this slice
   std::uint64_t parity_ = 0;
   std::uint32_t turn_over_ = 0;

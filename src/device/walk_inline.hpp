@@ -42,16 +42,16 @@ RONDO_HD bool Walk<Element, Block>::take_in(const ExecStep& step, std::uint32_t 
   const std::uint32_t cells = cells_for(step.chunk_bytes);
   for (std::uint32_t k = block_.thread(); k < step.sources * cells; k += block_.threads()) {
     const std::uint32_t source = k / cells, cell = k % cells;
-    const ExecOperand& operand = job_.operands[step.first_operand + source];
+    const ExecOperand& from_where = operand(step, source);
     const std::uint64_t left = step.chunk_bytes - cell * cell_payload;
     const std::uint64_t bytes = step.chunk_bytes == 0 ? 0 : left < cell_payload ? left : cell_payload;
     std::byte* to = shared_.inlined + source * padded + cell * cell_payload;
-    if (operand.kind == ExecOperand::inline_line) {
+    if (from_where.kind == ExecOperand::inline_line) {
       std::uint64_t payload = 0;
-      if (!this->poll_cell(cells_of(operand) + cell, payload, operand.base, step.source_step)) return false;
+      if (!this->poll_cell(cells_of(from_where) + cell, payload, from_where.base, step.source_step)) return false;
       if (bytes != 0) *reinterpret_cast<std::uint64_t*>(to) = payload;
     } else {
-      const std::byte* from = shared_.bases[operand.base] + operand.offset + cell * cell_payload;
+      const std::byte* from = shared_.bases[from_where.base] + from_where.offset + cell * cell_payload;
       for (std::uint64_t i = 0; i < bytes; ++i) to[i] = from[i];
     }
   }
@@ -63,15 +63,15 @@ RONDO_HD void Walk<Element, Block>::give_out(const ExecStep& step, const std::by
   const std::uint32_t cells = cells_for(step.chunk_bytes);
   for (std::uint32_t k = block_.thread(); k < step.destinations * cells; k += block_.threads()) {
     const std::uint32_t destination = k / cells, cell = k % cells;
-    const ExecOperand& operand = job_.operands[step.first_operand + step.sources + destination];
+    const ExecOperand& where = operand(step, step.sources + destination);
     const std::uint64_t left = step.chunk_bytes - cell * cell_payload;
     const std::uint64_t bytes = step.chunk_bytes == 0 ? 0 : left < cell_payload ? left : cell_payload;
     const std::byte* from = result + cell * cell_payload;
-    if (operand.kind == ExecOperand::inline_line) {
+    if (where.kind == ExecOperand::inline_line) {
       // pairs with poll_cell(): payload and flag are one
-      block_.store_cell(cells_of(operand) + cell, {bytes == 0 ? 0 : *reinterpret_cast<const std::uint64_t*>(from), shared_.flag});
+      block_.store_cell(cells_of(where) + cell, {bytes == 0 ? 0 : *reinterpret_cast<const std::uint64_t*>(from), shared_.flag});
     } else {
-      std::byte* to = shared_.bases[operand.base] + operand.offset + cell * cell_payload;
+      std::byte* to = shared_.bases[where.base] + where.offset + cell * cell_payload;
       for (std::uint64_t i = 0; i < bytes; ++i) to[i] = from[i];
     }
   }

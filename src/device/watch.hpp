@@ -69,7 +69,7 @@ class Watch {
     report.piece = piece;
     report.awaited = target;
     report.seen = seen;
-    block_.store_release(&report.outcome, static_cast<std::uint64_t>(outcome));
+    block_.tell_host(&report.outcome, static_cast<std::uint64_t>(outcome));
     return false;
   }
 

@@ -10,7 +10,7 @@ namespace rondo::device {
 
 inline constexpr std::uint32_t max_ranks = 64;    ///< of a group
 inline constexpr std::uint32_t max_lanes = 64;    ///< of a program
-inline constexpr std::uint32_t max_slices = 64;   ///< parts of a message that run side by side, each by a block a lane
+inline constexpr std::uint32_t max_slices = 128;  ///< parts of a message that run side by side, each by a block a lane
 inline constexpr std::uint32_t inline_lines = 32; ///< as the compiler counts them, of one call parity
 inline constexpr std::uint32_t cells_per_line = 7;
 inline constexpr std::uint32_t cell_payload = 8;

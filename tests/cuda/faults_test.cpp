@@ -90,8 +90,8 @@ TEST_CASE("options that ranks don't share, or that make no sense, are refused on
   auto hosts = Communicator::in_process(1);
   REQUIRE(hosts);
   CudaOptions options;
-  options.blocks = 65;
-  CHECK(CudaCommunicator::create(hosts->front(), options).error().detail.find("blocks is 65") != std::string::npos);
+  options.blocks = 129;
+  CHECK(CudaCommunicator::create(hosts->front(), options).error().detail.find("blocks is 129") != std::string::npos);
   options = {};
   options.device = 99;
   CHECK(CudaCommunicator::create(hosts->front(), options).error().detail.find("device 99") != std::string::npos);

@@ -8,6 +8,9 @@
 namespace rondo::test {
 namespace {
 
+/// Before CUDA looks at it: ranks that share a GPU need a connection each.
+[[maybe_unused]] const int connections = setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
+
 void must(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
   std::fprintf(stderr, "%s: %s\n", what, cudaGetErrorString(status));
@@ -24,7 +27,8 @@ void copy(void* to, const void* from, std::uint64_t bytes) {
 
 GpuBuffer::GpuBuffer(std::uint64_t bytes) {
   void* memory = nullptr;
-  must(cudaMalloc(&memory, bytes == 0 ? 1 : bytes), "cudaMalloc");
+  must(cudaMallocAsync(&memory, bytes == 0 ? 1 : bytes, cudaStreamPerThread), "cudaMallocAsync");
+  must(cudaStreamSynchronize(cudaStreamPerThread), "cudaMallocAsync");
   memory_.reset(memory);
 }
 
@@ -42,6 +46,7 @@ std::vector<std::string> run_gpu_ranks(std::uint32_t ranks, const GpuBody& body,
     int gpus = 0;
     must(cudaGetDeviceCount(&gpus), "cudaGetDeviceCount");
     CudaOptions mine = options;
+    if (mine.timeout == CudaOptions{}.timeout) mine.timeout = std::chrono::seconds(20);
     if (mine.device < 0) mine.device = static_cast<int>(host.rank()) % gpus;
     must(cudaSetDevice(mine.device), "cudaSetDevice");
     auto gpu = CudaCommunicator::create(host, mine);

@@ -13,7 +13,7 @@
 
 namespace rondo::test {
 
-/// GPU memory filled from the host's, and back.
+/// GPU memory filled from the host's, and back. cudaFree would wait for all kernels on the GPU, those of peers among them that wait for this rank.
 class GpuBuffer {
  public:
   explicit GpuBuffer(std::uint64_t bytes);
@@ -23,7 +23,7 @@ class GpuBuffer {
 
  private:
   struct Free {
-    void operator()(void* memory) const { (void)cudaFree(memory); }
+    void operator()(void* memory) const { (void)cudaFreeAsync(memory, cudaStreamPerThread); }
   };
   std::unique_ptr<void, Free> memory_;
 };

@@ -42,6 +42,7 @@ class HostBlock {
   std::uint64_t load_acquire(const std::uint64_t* word) const { return at(word).load(std::memory_order_acquire); }
   std::uint64_t load_relaxed(const std::uint64_t* word) const { return at(word).load(std::memory_order_relaxed); }
   void store_release(std::uint64_t* word, std::uint64_t value) { at(word).store(value, std::memory_order_release); }
+  void tell_host(std::uint64_t* word, std::uint64_t value) { store_release(word, value); }
   void store_relaxed(std::uint64_t* word, std::uint64_t value) { at(word).store(value, std::memory_order_relaxed); }
   device::Cell load_cell(const device::Cell* cell) const {
     const std::uint64_t flag = load_acquire(&cell->flag);

@@ -48,11 +48,10 @@ Result<void> HostGpu::run(const HostCall& call, std::vector<std::uint32_t> prese
     if (!one) return one.error();
     fitted.push_back(std::move(*one));
     const Executable& exec = fitted.back().executable;
-    device::Group group{rank, ranks_, layout_, places_.data(), &hosts_[rank], timeout_ns};
+    device::Group group{rank, ranks_, layout_, places_.data(), &hosts_[rank], timeout_ns, true};
     jobs[rank] = job_of(fitted.back(), group, call.op);
     jobs[rank].steps = exec.steps.data();
     jobs[rank].operands = exec.operands.data();
-    jobs[rank].lanes = exec.lanes.data();
     jobs[rank].digest = call.digests.empty() ? 7 : call.digests[rank];
     jobs[rank].scale = call.scales.empty() ? 1 : call.scales[rank];
     jobs[rank].integer_scale = static_cast<std::int64_t>(jobs[rank].scale);

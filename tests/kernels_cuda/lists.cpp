@@ -82,13 +82,18 @@ int add_lists(const CudaLists& lists, unsigned threads) {
   const auto table = std::make_unique<ListsTable>();
   for (std::uint64_t tensor = 0; tensor < lists.tensor_count; ++launches) {
     tensor = fill_table(*table, lists, tensor);
-    for (std::uint32_t number = 0; number < table->tiles; ++number) {
-      const std::uint32_t mine = table->tensor_of(number);
-      const std::uint64_t* addresses = table->addresses(mine);
-      const std::uint64_t first = (number - table->first_tile(mine)) * tile_elements;
-      const Tile tile{reinterpret_cast<const void* const*>(addresses), reinterpret_cast<void* const*>(addresses + table->sources), table->sources,
-                      table->destinations, first, static_cast<std::uint32_t>(std::min<std::uint64_t>(table->count(mine) - first, tile_elements)), table->scale};
-      for (unsigned thread = 0; thread < threads; ++thread) add_tile<S, D>(tile, {thread, threads});
+    constexpr std::uint32_t blocks = 5;
+    for (std::uint32_t block = 0; block < blocks; ++block) {
+      std::uint32_t number = table->share(block, blocks);
+      const std::uint32_t end = table->share(block + 1, blocks);
+      for (std::uint32_t mine = table->tensor_of(number); number < end; ++mine) {
+        const ListsTable::Run run = table->run(mine, number, end);
+        const std::uint64_t* addresses = table->addresses(mine);
+        const Tile tile{reinterpret_cast<const void* const*>(addresses), reinterpret_cast<void* const*>(addresses + table->sources), table->sources,
+                        table->destinations, run.first, run.count, table->scale};
+        for (unsigned thread = 0; thread < threads; ++thread) add_tile<S, D>(tile, {thread, threads});
+        number = run.end;
+      }
     }
   }
   return launches;

@@ -1,11 +1,14 @@
 // How a CudaCommunicator comes to be: ranks tell one another what they have through a host communicator, and each step is agreed on.
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <set>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "base/config.hpp"
+#include "base/log.hpp"
 #include "base/on_device.hpp"
 #include "base/process_number.hpp"
 #include "communicator/cuda/impl.hpp"
@@ -16,6 +19,9 @@
 namespace rondo {
 namespace {
 
+constexpr long default_connections = 8;  ///< CUDA's, of a process to a GPU
+constexpr long streams_of_rank = 2;      ///< its own and its caller's
+constexpr std::uint64_t plan_bytes = 4u << 20;  ///< for the arrays of some hundred plans
 constexpr std::uint64_t slice_unit = 64;  // slots begin at such addresses
 
 /// What a rank says of itself; plain bytes.
@@ -67,7 +73,7 @@ Result<void> agree(Communicator& host, const Result<void>& mine) {
 Error wrong(const std::string& detail) { return Error{Errc::invalid_argument, detail, 0, "CudaOptions"}; }
 
 Result<void> check_options(const CudaOptions& options) {
-  if (options.blocks > device::max_slices) return wrong("blocks is " + std::to_string(options.blocks) + "; accepted: 1 to 64, or 0 for as many as there are");
+  if (options.blocks > device::max_slices) return wrong("blocks is " + std::to_string(options.blocks) + "; accepted: 1 to 128, or 0 for as many as there are");
   if (options.timeout.count() <= 0) return wrong("timeout is not above 0");
   if (options.piece_bytes % 64 != 0 || options.piece_bytes > (1u << 30))
     return wrong("piece_bytes is " + std::to_string(options.piece_bytes) + "; accepted: a multiple of 64 up to 1 GiB, or 0");
@@ -140,6 +146,18 @@ std::uint32_t blocks_for(const CudaOptions& options, const std::vector<Introduct
   return options.blocks == 0 ? least : std::min(options.blocks, least);
 }
 
+/// Streams share CUDA's connections to a GPU. A call that waits for its rank's call before it keeps what is behind it in its connection from running: perhaps
+/// the very call that a peer waits for.
+void warn_of_connections(const Introduction& mine, const std::vector<Introduction>& all) {
+  const auto sharing = std::count_if(all.begin(), all.end(), [&](const Introduction& other) { return same_gpu(mine, other); });
+  const Environment environment = read_environment();
+  const auto set = environment.find("CUDA_DEVICE_MAX_CONNECTIONS");
+  const long connections = set == environment.end() ? default_connections : std::strtol(set->second.c_str(), nullptr, 10);
+  if (sharing * streams_of_rank <= connections || &mine != &all.front()) return;
+  log_warn(std::to_string(sharing) + " ranks share GPU " + std::to_string(mine.device) + ", to which this process has " + std::to_string(connections) +
+           " connections: calls may keep one another from running until their timeout; set CUDA_DEVICE_MAX_CONNECTIONS=32 before the program starts");
+}
+
 CostModel cost_of(const std::vector<Introduction>& all) {
   device::GpuFigures figures;
   figures.memory_bytes_per_s = all.front().memory_bytes_per_s;
@@ -157,6 +175,7 @@ Result<void> take_memory(CudaParts& parts) {
   parts.group.rank = host.rank();
   parts.group.ranks = host.size();
   parts.group.layout.half_bytes = parts.options.staging_bytes / 2 / (device::max_slices * slice_unit) * (device::max_slices * slice_unit);
+  parts.group.one_gpu = parts.one_gpu;
   parts.group.timeout_ns = static_cast<std::uint64_t>(parts.options.timeout.count());
   parts.transport = make_cuda_ipc_transport({parts.device, parts.group.layout.total_bytes()});
   auto address = parts.transport->address();
@@ -181,6 +200,9 @@ Result<void> take_words(CudaParts& parts) {
   parts.areas = std::move(*areas);
   const cudaError_t copied = cudaMemcpy(parts.areas.get(), table.data(), table.size() * sizeof(std::byte*), cudaMemcpyHostToDevice);
   if (auto done = cuda_result(copied, "copying a table to the GPU"); !done) return done;
+  auto arena = DeviceArena::take(plan_bytes);
+  if (!arena) return arena.error();
+  parts.plans = std::move(*arena);
   parts.group.areas = static_cast<std::byte* const*>(parts.areas.get());
   parts.group.host = static_cast<device::HostWords*>(parts.words.get());
   cudaStream_t stream = nullptr;
@@ -206,6 +228,7 @@ Result<CudaCommunicator> CudaCommunicator::create(Communicator& host, const Cuda
   if (!all) return all.error();
   if (auto fine = check_all(*parts.host, *all); !fine) return fine.error();
   parts.device = mine->device;
+  warn_of_connections((*all)[parts.host->rank()], *all);
   parts.blocks = blocks_for(options, *all);
   parts.one_process = std::all_of(all->begin(), all->end(), [&](const Introduction& one) { return one.process == mine->process; });
   parts.one_gpu = std::all_of(all->begin(), all->end(), [&](const Introduction& one) { return same_gpu(one, *mine); });

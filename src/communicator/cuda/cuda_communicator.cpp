@@ -41,7 +41,8 @@ Result<void> prove(const Plan& plan, const char* what) {
 CudaCommunicator::Impl::Impl(CudaParts parts)
     : parts_(std::move(parts)),
       plans_(DevicePlanSource{parts_.host->topology(), parts_.cost, planning_of(parts_), parts_.group, parts_.blocks, parts_.options.piece_bytes,
-                              parts_.one_process}) {}
+                              parts_.one_process},
+             std::move(parts_.plans)) {}
 
 /// Whether they do within a while.
 bool CudaCommunicator::Impl::calls_end() const {

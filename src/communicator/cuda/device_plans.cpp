@@ -56,32 +56,35 @@ Result<const DevicePlan*> DevicePlans::find(const PlanKey& key, cudaStream_t str
   return last_;
 }
 
-/// One allocation for the three arrays. A stream that captures a graph elsewhere in this thread doesn't mind.
-Result<void> DevicePlans::upload(DevicePlan& plan, cudaStream_t stream) const {
+Result<std::byte*> DevicePlans::room_for(DevicePlan& plan, std::uint64_t bytes) {
+  if (std::byte* part = arena_.part(bytes); part != nullptr) return part;
+  auto memory = take_device(bytes);
+  if (!memory) return memory.error();
+  plan.own_arrays = std::move(*memory);
+  return static_cast<std::byte*>(plan.own_arrays.get());
+}
+
+/// A stream that captures a graph elsewhere in this thread doesn't mind.
+Result<void> DevicePlans::upload(DevicePlan& plan, cudaStream_t stream) {
   const Executable& exec = plan.fitted.executable;
   const std::uint64_t operands_at = aligned(bytes_of(exec.steps));
-  const std::uint64_t lanes_at = operands_at + aligned(bytes_of(exec.operands));
-  std::vector<std::byte> image(lanes_at + aligned(bytes_of(exec.lanes)) + array_alignment);
+  std::vector<std::byte> image(operands_at + aligned(bytes_of(exec.operands)) + array_alignment);
   std::memcpy(image.data(), exec.steps.data(), bytes_of(exec.steps));
   std::memcpy(image.data() + operands_at, exec.operands.data(), bytes_of(exec.operands));
-  std::memcpy(image.data() + lanes_at, exec.lanes.data(), bytes_of(exec.lanes));
   auto mode = cudaStreamCaptureModeRelaxed;
   (void)cudaThreadExchangeStreamCaptureMode(&mode);
-  auto memory = take_device(image.size());
+  const auto room = room_for(plan, image.size());
   Result<void> copied;
-  if (memory) {
-    copied = cuda_result(cudaMemcpyAsync(memory->get(), image.data(), image.size(), cudaMemcpyHostToDevice, stream), "copying a plan to the GPU");
+  if (room) {
+    copied = cuda_result(cudaMemcpyAsync(*room, image.data(), image.size(), cudaMemcpyHostToDevice, stream), "copying a plan to the GPU");
     if (copied) copied = cuda_result(cudaStreamSynchronize(stream), "copying a plan to the GPU");
   }
   (void)cudaThreadExchangeStreamCaptureMode(&mode);
-  if (!memory) return memory.error();
+  if (!room) return room.error();
   if (!copied) return copied;
-  plan.arrays = std::move(*memory);
-  const auto* base = static_cast<const std::byte*>(plan.arrays.get());
   plan.job = device::job_of(plan.fitted, source_.group, plan.identity.op);
-  plan.job.steps = reinterpret_cast<const ExecStep*>(base);
-  plan.job.operands = reinterpret_cast<const ExecOperand*>(base + operands_at);
-  plan.job.lanes = reinterpret_cast<const ExecLane*>(base + lanes_at);
+  plan.job.steps = reinterpret_cast<const ExecStep*>(*room);
+  plan.job.operands = reinterpret_cast<const ExecOperand*>(*room + operands_at);
   plan.job.digest = plan.identity.digest();
   return {};
 }

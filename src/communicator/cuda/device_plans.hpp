@@ -21,7 +21,7 @@ struct DevicePlan {
   PointerRule rule;
   CallIdentity identity;
   device::Fitted fitted;
-  DeviceMemory arrays;
+  DeviceMemory own_arrays;  ///< where the arena was full
   device::Job job;        ///< but for buffers and factor
   bool reduces = false;
 };
@@ -39,7 +39,8 @@ struct DevicePlanSource {
 
 class DevicePlans {
  public:
-  explicit DevicePlans(DevicePlanSource source) : source_(std::move(source)) {}
+  /// `arena` is for the plans' arrays.
+  DevicePlans(DevicePlanSource source, DeviceArena arena) : source_(std::move(source)), arena_(std::move(arena)) {}
 
   /// The plan of a call whose key makes sense; valid as long as this. `stream`, which captures nothing, carries the upload; the current device is the
   /// group's. Errors: as make_plan and fit; CUDA's.
@@ -56,9 +57,11 @@ class DevicePlans {
     Plan plan;
     std::uint64_t hash = 0;
   };
-  Result<void> upload(DevicePlan& plan, cudaStream_t stream) const;
+  Result<void> upload(DevicePlan& plan, cudaStream_t stream);
+  Result<std::byte*> room_for(DevicePlan& plan, std::uint64_t bytes);
 
   DevicePlanSource source_;
+  DeviceArena arena_;
   std::unordered_map<PlanKey, std::unique_ptr<DevicePlan>, PlanKeyHash> prepared_;
   std::vector<std::unique_ptr<DevicePlan>> replaced_;  ///< calls of theirs may be under way, or in graphs
   std::map<Collective, Imported> imported_;

@@ -25,6 +25,7 @@ struct CudaParts {
   std::unique_ptr<Transport> transport;
   PinnedMemory words;      ///< HostWords
   DeviceMemory areas;      ///< the table of all ranks' areas
+  DeviceArena plans;       ///< for their arrays
   CudaStream own_stream;   ///< for uploads
   CudaEvent last_call;     ///< behind the call that was enqueued last
   device::Group group;

@@ -35,6 +35,33 @@ inline Result<DeviceMemory> take_device(std::uint64_t bytes) {
   return DeviceMemory(memory);
 }
 
+/// Memory that is taken once and given out in parts, which go back together: taking more from CUDA while peers' blocks wait for this rank may wait for them.
+class DeviceArena {
+ public:
+  static constexpr std::uint64_t unit = 256;
+
+  static Result<DeviceArena> take(std::uint64_t bytes) {
+    auto memory = take_device(bytes);
+    if (!memory) return memory.error();
+    return DeviceArena(std::move(*memory), bytes);
+  }
+  DeviceArena() = default;
+
+  /// Null where it is full.
+  std::byte* part(std::uint64_t bytes) {
+    const std::uint64_t begin = used_;
+    if (bytes > bytes_ - begin) return nullptr;
+    used_ = std::min(bytes_, (begin + bytes + unit - 1) / unit * unit);
+    return static_cast<std::byte*>(memory_.get()) + begin;
+  }
+
+ private:
+  DeviceArena(DeviceMemory memory, std::uint64_t bytes) : memory_(std::move(memory)), bytes_(bytes) {}
+  DeviceMemory memory_;
+  std::uint64_t bytes_ = 0;
+  std::uint64_t used_ = 0;
+};
+
 /// Zeroed, mapped for all GPUs.
 inline Result<PinnedMemory> take_pinned(std::uint64_t bytes) {
   void* memory = nullptr;

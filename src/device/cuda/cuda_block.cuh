@@ -1,4 +1,5 @@
-// What Walk asks of a block, on a GPU. Words that other ranks see are read and written at the scope of the whole system, by PTX's memory model:
+// What Walk asks of a block, on a GPU. Words that other ranks see are read and written at the scope of the GPU or, where they have others, of the system, by
+// PTX's memory model:
 // a barrier of the block orders its threads' accesses before its leader's release, and that leader's acquire before what they do next.
 #pragma once
 
@@ -10,7 +11,8 @@ namespace rondo::device {
 
 class CudaBlock {
  public:
-  __device__ explicit CudaBlock(Shared& shared) : shared_(shared) {}
+  /// `one_gpu`: no other GPU looks at the words.
+  __device__ CudaBlock(Shared& shared, bool one_gpu) : shared_(shared), one_gpu_(one_gpu) {}
 
   __device__ Shared& shared() { return shared_; }
   __device__ unsigned thread() const { return threadIdx.x; }
@@ -20,7 +22,8 @@ class CudaBlock {
 
   __device__ std::uint64_t load_acquire(const std::uint64_t* word) const {
     std::uint64_t value;
-    asm volatile("ld.acquire.sys.u64 %0, [%1];" : "=l"(value) : "l"(word) : "memory");
+    if (one_gpu_) asm volatile("ld.acquire.gpu.u64 %0, [%1];" : "=l"(value) : "l"(word) : "memory");
+    else asm volatile("ld.acquire.sys.u64 %0, [%1];" : "=l"(value) : "l"(word) : "memory");
     return value;
   }
   __device__ std::uint64_t load_relaxed(const std::uint64_t* word) const {
@@ -29,6 +32,11 @@ class CudaBlock {
     return value;
   }
   __device__ void store_release(std::uint64_t* word, std::uint64_t value) {
+    if (one_gpu_) asm volatile("st.release.gpu.u64 [%0], %1;" ::"l"(word), "l"(value) : "memory");
+    else asm volatile("st.release.sys.u64 [%0], %1;" ::"l"(word), "l"(value) : "memory");
+  }
+  /// A release that the host sees, too.
+  __device__ void tell_host(std::uint64_t* word, std::uint64_t value) {
     asm volatile("st.release.sys.u64 [%0], %1;" ::"l"(word), "l"(value) : "memory");
   }
   __device__ void store_relaxed(std::uint64_t* word, std::uint64_t value) {
@@ -67,6 +75,7 @@ class CudaBlock {
 
  private:
   Shared& shared_;
+  const bool one_gpu_;
 };
 
 }  // namespace rondo::device
