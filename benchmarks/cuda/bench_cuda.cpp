@@ -15,7 +15,8 @@ int main(int argc, char** argv) {
   app.add_option("--json", json, "Write what was measured to this file");
   app.add_option("--only", only, "kernels or collectives alone")->check(CLI::IsMember({"kernels", "collectives"}));
   app.add_option("--ranks", options.ranks, "How many threads share the GPU; several numbers are measured one after the other")->check(tool_support::whole_number(1, 64));
-  app.add_option("--blocks", options.blocks, "Blocks a call of a rank takes")->check(tool_support::whole_number(1, 128));
+  app.add_option("--blocks", options.blocks, "Blocks a call of a rank takes")->check(tool_support::whole_number(1, 512));
+  app.add_option("--threads", options.threads, "Of each block, a multiple of 32")->check(tool_support::whole_number(64, 256));
   app.add_option("--piece", options.piece_bytes, "Bytes that a block moves at once, a multiple of 64")->check(tool_support::whole_number(64, 1u << 30));
   app.add_option("--algorithm", options.algorithm, "Of the collectives, wherever it can serve");
   app.add_option("--plan", options.plan, "A file with a plan to run");

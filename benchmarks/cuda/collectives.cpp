@@ -158,6 +158,7 @@ std::vector<Found> run_cases(std::uint32_t ranks, std::uint32_t blocks, const Co
       CudaOptions gpu_options;
       gpu_options.device = 0;
       gpu_options.blocks = blocks != 0 ? blocks : options.blocks;
+      gpu_options.threads = options.threads;
       gpu_options.piece_bytes = options.piece_bytes;
       gpu_options.algorithm = options.algorithm;
       gpu_options.timeout = std::chrono::seconds(20);
@@ -221,7 +222,7 @@ json measure_collectives(double copy, const CollectiveOptions& options) {
     add(0, cases);
   }
   if (!options.quick)
-    for (const std::uint32_t blocks : {4u, 8u, 16u, 32u, 64u, 128u}) add(blocks, {{2, 64u << 20, false, blocks, false}});
+    for (const std::uint32_t blocks : {4u, 8u, 16u, 32u, 64u, 128u, 256u}) add(blocks, {{2, 64u << 20, false, blocks, false}});
   return rows;
 }
 

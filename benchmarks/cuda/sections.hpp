@@ -15,6 +15,7 @@ nlohmann::json measure_kernels(double copy_bytes_per_s, bool quick);
 struct CollectiveOptions {
   std::vector<std::uint32_t> ranks = {2, 4, 8};
   std::uint32_t blocks = 0;
+  std::uint32_t threads = 0;
   std::uint64_t piece_bytes = 0;
   std::string algorithm;
   std::string plan;         ///< a file; empty: none

@@ -18,7 +18,8 @@ namespace rondo {
 /// How a CudaCommunicator is made. All but `device` must be equal on all ranks.
 struct CudaOptions {
   int device = -1;                   ///< CUDA's number of this rank's GPU; -1: the calling thread's current one
-  std::uint32_t blocks = 0;          ///< thread blocks that a call may take, 128 at most; 0: what the GPU has for each of its ranks
+  std::uint32_t blocks = 0;          ///< thread blocks that a call may take, 512 at most; 0: what the GPU has for each of its ranks
+  std::uint32_t threads = 0;         ///< of a block: a multiple of 32 from 64 to 256; 0: as measured
   std::uint64_t piece_bytes = 0;     ///< the longest piece of a message that a block moves at once; 0: as measured
   std::uint64_t staging_bytes = 32u << 20;  ///< GPU memory of this rank for what passes between ranks that can't read one another's buffers
   std::chrono::nanoseconds timeout = std::chrono::minutes(30);  ///< of each wait of a call's blocks, above 0

@@ -45,18 +45,18 @@ RONDO_HD inline P nothing() {
 template <class S, class D>
 inline constexpr unsigned elements_in_pack = 16 / (sizeof(S) > sizeof(D) ? sizeof(S) : sizeof(D));
 
-/// Up to n sources, n a power of two (exactly that many below 8), `unroll` packs at a time, or as many as are left: all are loaded before the first is used.
+/// Up to n sources, n a power of two (exactly that many below 8), `unroll` packs at a time, all of which are loaded before the first is used. Returns the
+/// number of the first pack that it left.
 template <class S, class D, unsigned n, unsigned unroll>
-RONDO_HD inline void add_packs(const Tile& tile, std::uint64_t first, std::uint32_t packs, Lanes lanes) {
+RONDO_HD inline std::uint32_t add_packs(const Tile& tile, std::uint64_t first, std::uint32_t packs, std::uint32_t pack, unsigned stride) {
   constexpr unsigned elements = elements_in_pack<S, D>;
   using From = Pack<S, elements * sizeof(S)>;
   using To = Pack<D, elements * sizeof(D)>;
   const std::uint32_t sources = n < most_lists ? n : tile.source_count;
-  const unsigned stride = lanes.count, source_step = stride * sizeof(From), destination_step = stride * sizeof(To);
+  const unsigned source_step = stride * sizeof(From), destination_step = stride * sizeof(To);
   RONDO_ROLLED
-  for (std::uint32_t pack = lanes.index; pack < packs; pack += unroll * stride) {
+  for (; pack + (unroll - 1) * stride < packs; pack += unroll * stride) {
     const std::uint64_t element = first + std::uint64_t{pack} * elements;
-    const std::uint32_t here = (packs - pack + stride - 1) / stride;  // of the unrolled ones
     From loaded[unroll][n];
     RONDO_UNROLL
     for (unsigned s = 0; s < n; ++s) {
@@ -66,12 +66,10 @@ RONDO_HD inline void add_packs(const Tile& tile, std::uint64_t first, std::uint3
       }
       const void* from = at(tile.sources[s], element * sizeof(S));
       RONDO_UNROLL
-      for (unsigned u = 0; u < unroll; ++u, from = at(from, source_step))
-        if (u < here) loaded[u][s] = From::load(from);
+      for (unsigned u = 0; u < unroll; ++u, from = at(from, source_step)) loaded[u][s] = From::load(from);
     }
     RONDO_UNROLL
     for (unsigned u = 0; u < unroll; ++u) {
-      if (u >= here) break;
       To result{};
       RONDO_UNROLL
       for (unsigned e = 0; e < elements; ++e) {
@@ -83,6 +81,16 @@ RONDO_HD inline void add_packs(const Tile& tile, std::uint64_t first, std::uint3
         result.put(at(tile.destinations[d], element * sizeof(D) + u * destination_step));
     }
   }
+  return pack;
+}
+
+/// All packs: fewer and fewer at a time.
+template <class S, class D, unsigned n, unsigned unroll>
+RONDO_HD inline void add_all_packs(const Tile& tile, std::uint64_t first, std::uint32_t packs, Lanes lanes) {
+  std::uint32_t left = lanes.index;
+  if constexpr (unroll > 2) left = add_packs<S, D, n, unroll>(tile, first, packs, left, lanes.count);
+  if constexpr (unroll > 1) left = add_packs<S, D, n, 2>(tile, first, packs, left, lanes.count);
+  add_packs<S, D, n, 1>(tile, first, packs, left, lanes.count);
 }
 
 /// One element: of a word, of which memory may have less.
@@ -122,10 +130,10 @@ RONDO_HD inline void add_tile(const Tile& tile, Lanes lanes) {
   const std::uint32_t packs = (tile.count - before) / elements;
   if (packs != 0) {
     const std::uint64_t first = tile.first + before;
-    if (tile.source_count == 1) add_packs<S, D, 1, 4>(tile, first, packs, lanes);
-    else if (tile.source_count == 2) add_packs<S, D, 2, 4>(tile, first, packs, lanes);
-    else if (tile.source_count == 4) add_packs<S, D, 4, 2>(tile, first, packs, lanes);
-    else add_packs<S, D, 8, 1>(tile, first, packs, lanes);
+    if (tile.source_count == 1) add_all_packs<S, D, 1, 4>(tile, first, packs, lanes);
+    else if (tile.source_count == 2) add_all_packs<S, D, 2, 4>(tile, first, packs, lanes);
+    else if (tile.source_count == 4) add_all_packs<S, D, 4, 2>(tile, first, packs, lanes);
+    else add_all_packs<S, D, 8, 1>(tile, first, packs, lanes);
   }
   const std::uint32_t outside = tile.count - packs * elements;
   RONDO_ROLLED

@@ -9,7 +9,9 @@
 namespace rondo::device {
 namespace {
 
-constexpr std::uint64_t least_slice_bytes = 16u << 10;  ///< a block moves fewer sooner than another one would have begun
+constexpr std::uint64_t least_thread_bytes = 32;     ///< a block moves fewer for each of its threads sooner than another one would have begun
+constexpr std::uint32_t inlined_threads = 128;        ///< a few cells are all they have to do, and barriers cost less
+constexpr std::uint64_t slot_unit = 64;                ///< slots begin at such addresses
 constexpr std::uint64_t most_piece_bytes = 256u << 10;
 
 Error no_form(const std::string& what) { return Error{Errc::unsupported, what, 0, "device"}; }
@@ -62,7 +64,11 @@ Result<Fitted> fit(const Plan& plan, const FitRequest& request) {
   const std::size_t element = size_of(request.type);
   const std::uint64_t longest = header.collective == Collective::barrier ? 0 : chunk_range(header, request.count, element, 0).count * element;
   const std::uint64_t side_by_side = std::min<std::uint64_t>(max_slices, request.blocks / lanes);
-  const std::uint64_t wanted = std::clamp<std::uint64_t>((longest + least_slice_bytes - 1) / least_slice_bytes, 1, side_by_side);
+  const std::uint64_t least_slice = request.threads * least_thread_bytes;
+  // Slices share the staging: no more of them than it has room for, at a line of each slot.
+  const std::uint64_t least_staging = std::uint64_t{header.depth} * header.scratch_chunks * slot_unit;
+  const std::uint64_t fitting = least_staging == 0 ? side_by_side : std::max<std::uint64_t>(1, request.layout.half_bytes / least_staging);
+  const std::uint64_t wanted = std::clamp<std::uint64_t>((longest + least_slice - 1) / least_slice, 1, std::min(side_by_side, fitting));
   Plan shaped = plan;
   const std::uint64_t limit = request.piece_bytes != 0 ? request.piece_bytes : most_piece_bytes;
   shaped.header.piece_bytes = static_cast<std::uint32_t>(std::min(limit, (longest / wanted + 63) / 64 * 64 + 64));
@@ -74,7 +80,7 @@ Result<Fitted> fit(const Plan& plan, const FitRequest& request) {
   compiled.op = request.op;
   compiled.layout.lanes = max_lanes;
   compiled.layout.inline_lines = inline_lines;
-  compiled.layout.half_bytes = request.layout.slice_bytes();
+  compiled.layout.half_bytes = request.layout.half_bytes / wanted / slot_unit * slot_unit;
   compiled.plan_hash = request.plan_hash;
   compiled.direct = request.direct;
   auto executable = compile(shaped, compiled);
@@ -82,8 +88,10 @@ Result<Fitted> fit(const Plan& plan, const FitRequest& request) {
   if (executable->links) return no_form("plan '" + header.algorithm + "' sends messages, which GPUs don't");
 
   Fitted fitted;
-  fitted.slices = static_cast<std::uint32_t>(std::min(side_by_side, executable->pieces));
+  fitted.slices = static_cast<std::uint32_t>(std::min(wanted, executable->pieces));
+  fitted.slice_bytes = compiled.layout.half_bytes;
   for (const ExecStep& step : executable->steps) fitted.skew = std::max<std::uint64_t>(fitted.skew, step.skew);
+  fitted.threads = executable->inlined ? std::min(request.threads, inlined_threads) : request.threads;
   fitted.executable = std::move(*executable);
   if (auto within = check_limits(plan, fitted); !within) return within.error();
   return fitted;
@@ -97,6 +105,8 @@ Job job_of(const Fitted& fitted, const Group& group, ReduceOp op) {
   job.kept = part_of(exec, exec.kept);
   job.lane_count = static_cast<std::uint32_t>(exec.lanes.size());
   job.slices = fitted.slices;
+  job.threads = fitted.threads;
+  job.slice_bytes = fitted.slice_bytes;
   job.pieces = exec.pieces;
   job.skew = fitted.skew;
   job.piece_bytes = exec.piece_bytes;

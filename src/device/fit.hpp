@@ -18,6 +18,7 @@ struct FitRequest {
   ReduceOp op = ReduceOp::sum;
   AreaLayout layout;
   std::uint32_t blocks = 1;         ///< that one rank's call may take
+  std::uint32_t threads = 1;        ///< of a block
   std::uint64_t piece_bytes = 0;    ///< the longest piece; 0: as measured (docs/design/0020-device-executor.md)
   std::uint64_t plan_hash = 0;
   bool direct = false;              ///< peers' buffers can be read
@@ -26,7 +27,9 @@ struct FitRequest {
 struct Fitted {
   Executable executable;
   std::uint32_t slices = 1;
+  std::uint32_t threads = 1;
   std::uint64_t skew = 0;
+  std::uint64_t slice_bytes = 0;
 
   std::uint32_t blocks() const { return slices * static_cast<std::uint32_t>(executable.lanes.size()); }
 };

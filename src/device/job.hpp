@@ -14,7 +14,7 @@ struct Group {
   std::uint32_t rank = 0;
   std::uint32_t ranks = 1;
   AreaLayout layout;
-  std::byte* const* areas = nullptr;  ///< by rank, as this rank's blocks reach them
+  std::byte* areas[max_ranks] = {};   ///< by rank, as this rank's blocks reach them
   HostWords* host = nullptr;
   std::uint64_t timeout_ns = 0;       ///< of each wait
   bool one_gpu = false;               ///< all ranks are on it: their words need be seen there alone
@@ -37,9 +37,11 @@ struct Job {
   DeviceLane kept;
   std::uint32_t lane_count = 0;
   std::uint32_t slices = 1;
+  std::uint32_t threads = 0;  ///< of each block
   std::uint64_t pieces = 1;
   std::uint64_t skew = 0;  ///< the largest of its steps
   std::uint64_t piece_bytes = 0;
+  std::uint64_t slice_bytes = 0;  ///< of the staging
   std::uint64_t slot_stride = 0;
   std::uint64_t ring_slots = 1;
   std::uint32_t element_bytes = 1;

@@ -5,6 +5,7 @@
 
 #include "device/words.hpp"
 #include "executor/executable.hpp"
+#include "rondo/kernels.hpp"
 
 namespace rondo::device {
 
@@ -19,6 +20,7 @@ struct Shared {
   bool usable;
   std::byte* bases[base_count(max_ranks)];
   void* pointers[2][max_operands];  ///< of a step's operands; the next step's are written while some threads still use this one's
+  KernelCall kernel[2];             ///< likewise, of a reduction
   alignas(16) std::byte inlined[inline_room];
   alignas(64) std::byte program[program_room];
 };

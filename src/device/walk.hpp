@@ -63,7 +63,7 @@ class Walk : private Watch<Block> {
     parity_ = call_ & 1;
     if (!shared_.usable) return false;
     for (std::uint32_t r = block_.thread(); r < group.ranks; r += block_.threads())
-      shared_.bases[base_staging + r] = group.areas[r] + group.layout.staging(parity_, slice_);
+      shared_.bases[base_staging + r] = group.areas[r] + group.layout.staging(parity_) + slice_ * job_.slice_bytes;
     if (block_.thread() == 0) {
       shared_.bases[base_input] = const_cast<std::byte*>(job_.input);
       shared_.bases[base_output] = job_.output;
@@ -95,7 +95,8 @@ class Walk : private Watch<Block> {
   }
 
   RONDO_HD void copy_words(std::byte* to, const void* from, std::uint32_t bytes) {
-    for (std::uint32_t i = block_.thread(); i < bytes / 8; i += block_.threads())
+    // The first thread has other words to fetch meanwhile, and comes last.
+    for (std::uint32_t i = block_.threads() - 1 - block_.thread(); i < bytes / 8; i += block_.threads())
       reinterpret_cast<std::uint64_t*>(to)[i] = static_cast<const std::uint64_t*>(from)[i];
   }
 
@@ -163,8 +164,9 @@ class Walk : private Watch<Block> {
     return base + (slice_ + piece * job_.slices) * job_.piece_bytes;
   }
 
-  RONDO_HD KernelCall call_of(const ExecStep& step, void* const* pointers, std::uint64_t bytes) const {
-    KernelCall call;
+  /// What the block's threads then read together: written by one of them.
+  RONDO_HD void write_call(KernelCall& call, const ExecStep& step, void* const* pointers, std::uint64_t bytes) const {
+    call = KernelCall();
     call.sources = const_cast<const void* const*>(pointers);
     call.destinations = pointers + step.sources;
     call.source_count = step.sources;
@@ -177,7 +179,6 @@ class Walk : private Watch<Block> {
       call.scale = job_.scale;
       call.integer_scale = job_.integer_scale;
     }
-    return call;
   }
 
   RONDO_HD void move(const ExecStep& step, std::uint64_t piece) {
@@ -189,9 +190,11 @@ class Walk : private Watch<Block> {
     turn_over_ ^= 1;
     void** pointers = shared_.pointers[turn_over_];
     for (std::uint32_t i = block_.thread(); i < total; i += block_.threads()) pointers[i] = address(operand(step, i), piece);
+    KernelCall& call = shared_.kernel[turn_over_];
+    if (step.op == ExecOp::reduce && block_.thread() == 0) write_call(call, step, pointers, bytes);
     block_.sync();
     const cuda::Lanes lanes{block_.thread(), block_.threads()};
-    if (step.op == ExecOp::reduce) return cuda::combine_span<Element>(call_of(step, pointers, bytes), job_.op, lanes);
+    if (step.op == ExecOp::reduce) return cuda::combine_span<Element>(call, job_.op, lanes);
     bool onto_itself = false;
     for (std::uint32_t i = 1; i < total; ++i) onto_itself |= pointers[i] == pointers[0];
     if (!onto_itself) return cuda::copy_span(pointers + 1, total - 1, pointers[0], bytes, lanes);

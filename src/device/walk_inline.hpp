@@ -26,9 +26,12 @@ RONDO_HD bool Walk<Element, Block>::inline_move(const ExecStep& step) {
     void** pointers = shared_.pointers[turn_over_];
     result = shared_.inlined + std::uint32_t{step.sources} * padded;
     for (std::uint32_t i = block_.thread(); i <= step.sources; i += block_.threads()) pointers[i] = shared_.inlined + i * padded;
+    KernelCall& call = shared_.kernel[turn_over_];
+    if (block_.thread() == 0) {
+      this->write_call(call, step, pointers, step.chunk_bytes);
+      call.destination_count = 1;
+    }
     block_.sync();
-    KernelCall call = this->call_of(step, pointers, step.chunk_bytes);
-    call.destination_count = 1;
     cuda::combine_span<Element>(call, job_.op, {block_.thread(), block_.threads()});
     block_.sync();
   }

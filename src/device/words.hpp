@@ -10,7 +10,7 @@ namespace rondo::device {
 
 inline constexpr std::uint32_t max_ranks = 64;    ///< of a group
 inline constexpr std::uint32_t max_lanes = 64;    ///< of a program
-inline constexpr std::uint32_t max_slices = 128;  ///< parts of a message that run side by side, each by a block a lane
+inline constexpr std::uint32_t max_slices = 512;  ///< parts of a message that run side by side, each by a block a lane
 inline constexpr std::uint32_t inline_lines = 32; ///< as the compiler counts them, of one call parity
 inline constexpr std::uint32_t cells_per_line = 7;
 inline constexpr std::uint32_t cell_payload = 8;
@@ -61,7 +61,7 @@ struct HostWords {
 
 /// Offsets in a rank's area. All ranks use equal ones.
 struct AreaLayout {
-  std::uint64_t half_bytes = 0;  ///< staging of one call parity, of all slices; a multiple of 64 · max_slices
+  std::uint64_t half_bytes = 0;  ///< staging of one call parity, which a call's slices share; a multiple of 256
 
   RONDO_HD std::uint64_t lane(std::uint32_t slice, std::uint32_t lane_index) const {
     return sizeof(RankWords) + (std::uint64_t{slice} * max_lanes + lane_index) * sizeof(LaneWords);
@@ -69,11 +69,8 @@ struct AreaLayout {
   RONDO_HD std::uint64_t cells(std::uint64_t parity) const {
     return lane(max_slices, 0) + parity * inline_lines * cells_per_line * sizeof(Cell);
   }
-  RONDO_HD std::uint64_t slice_bytes() const { return half_bytes / max_slices; }
-  RONDO_HD std::uint64_t staging(std::uint64_t parity, std::uint32_t slice) const {
-    return (cells(2) + 255) / 256 * 256 + parity * half_bytes + slice * slice_bytes();
-  }
-  RONDO_HD std::uint64_t total_bytes() const { return staging(2, 0); }
+  RONDO_HD std::uint64_t staging(std::uint64_t parity) const { return (cells(2) + 255) / 256 * 256 + parity * half_bytes; }
+  RONDO_HD std::uint64_t total_bytes() const { return staging(2); }
 };
 
 }  // namespace rondo::device

@@ -90,8 +90,11 @@ TEST_CASE("options that ranks don't share, or that make no sense, are refused on
   auto hosts = Communicator::in_process(1);
   REQUIRE(hosts);
   CudaOptions options;
-  options.blocks = 129;
-  CHECK(CudaCommunicator::create(hosts->front(), options).error().detail.find("blocks is 129") != std::string::npos);
+  options.blocks = 513;
+  CHECK(CudaCommunicator::create(hosts->front(), options).error().detail.find("blocks is 513") != std::string::npos);
+  options = {};
+  options.threads = 100;
+  CHECK(CudaCommunicator::create(hosts->front(), options).error().detail.find("threads is 100") != std::string::npos);
   options = {};
   options.device = 99;
   CHECK(CudaCommunicator::create(hosts->front(), options).error().detail.find("device 99") != std::string::npos);

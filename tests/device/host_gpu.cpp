@@ -1,5 +1,6 @@
 #include "device/host_gpu.hpp"
 
+#include <algorithm>
 #include <thread>
 
 #include "device/host_block.hpp"
@@ -42,13 +43,15 @@ Result<void> HostGpu::run(const HostCall& call, std::vector<std::uint32_t> prese
     request.op = call.op;
     request.layout = layout_;
     request.blocks = blocks_;
+    request.threads = threads_;
     request.piece_bytes = piece_bytes;
     request.direct = true;
     auto one = fit(lowered, request);
     if (!one) return one.error();
     fitted.push_back(std::move(*one));
     const Executable& exec = fitted.back().executable;
-    device::Group group{rank, ranks_, layout_, places_.data(), &hosts_[rank], timeout_ns, true};
+    device::Group group{rank, ranks_, layout_, {}, &hosts_[rank], timeout_ns, true};
+    std::copy(places_.begin(), places_.end(), group.areas);
     jobs[rank] = job_of(fitted.back(), group, call.op);
     jobs[rank].steps = exec.steps.data();
     jobs[rank].operands = exec.operands.data();
@@ -63,7 +66,7 @@ Result<void> HostGpu::run(const HostCall& call, std::vector<std::uint32_t> prese
   for (const std::uint32_t rank : present)
     for (std::uint32_t slice = 0; slice < jobs[rank].slices; ++slice)
       for (std::uint32_t lane = 0; lane < jobs[rank].lane_count; ++lane) {
-        states.push_back(std::make_unique<HostBlockState>(threads_));
+        states.push_back(std::make_unique<HostBlockState>(jobs[rank].threads));
         run_block(*states.back(), jobs[rank], call.type, lane, slice, threads);
       }
   threads.clear();  // joins them

@@ -19,15 +19,17 @@
 namespace rondo {
 namespace {
 
+constexpr std::uint32_t usual_threads = 256;  ///< of a block: docs/design/0020-device-executor.md
 constexpr long default_connections = 8;  ///< CUDA's, of a process to a GPU
 constexpr long streams_of_rank = 2;      ///< its own and its caller's
 constexpr std::uint64_t plan_bytes = 4u << 20;  ///< for the arrays of some hundred plans
-constexpr std::uint64_t slice_unit = 64;  // slots begin at such addresses
+constexpr std::uint64_t staging_unit = 256;  // halves of the staging begin at such addresses
 
 /// What a rank says of itself; plain bytes.
 struct Introduction {
   std::uint64_t process = 0;
   std::uint64_t blocks = 0;
+  std::uint64_t threads = 0;
   std::uint64_t piece_bytes = 0;
   std::uint64_t staging_bytes = 0;
   std::int64_t timeout_ns = 0;
@@ -73,7 +75,9 @@ Result<void> agree(Communicator& host, const Result<void>& mine) {
 Error wrong(const std::string& detail) { return Error{Errc::invalid_argument, detail, 0, "CudaOptions"}; }
 
 Result<void> check_options(const CudaOptions& options) {
-  if (options.blocks > device::max_slices) return wrong("blocks is " + std::to_string(options.blocks) + "; accepted: 1 to 128, or 0 for as many as there are");
+  if (options.blocks > device::max_slices) return wrong("blocks is " + std::to_string(options.blocks) + "; accepted: 1 to 512, or 0 for as many as there are");
+  if (options.threads != 0 && (options.threads % 32 != 0 || options.threads < 64 || options.threads > device::most_threads))
+    return wrong("threads is " + std::to_string(options.threads) + "; accepted: a multiple of 32 from 64 to 256, or 0");
   if (options.timeout.count() <= 0) return wrong("timeout is not above 0");
   if (options.piece_bytes % 64 != 0 || options.piece_bytes > (1u << 30))
     return wrong("piece_bytes is " + std::to_string(options.piece_bytes) + "; accepted: a multiple of 64 up to 1 GiB, or 0");
@@ -82,6 +86,8 @@ Result<void> check_options(const CudaOptions& options) {
   if (options.algorithm.size() >= sizeof(Introduction::algorithm)) return wrong("algorithm '" + options.algorithm + "' is none");
   return {};
 }
+
+std::uint32_t threads_of(const CudaOptions& options) { return options.threads != 0 ? options.threads : usual_threads; }
 
 /// Of the current device, which is chosen here.
 Result<Introduction> introduce(const CudaOptions& options) {
@@ -100,10 +106,11 @@ Result<Introduction> introduce(const CudaOptions& options) {
   int clock_khz = 0, width_bits = 0;
   (void)cudaDeviceGetAttribute(&clock_khz, cudaDevAttrMemoryClockRate, mine.device);
   (void)cudaDeviceGetAttribute(&width_bits, cudaDevAttrGlobalMemoryBusWidth, mine.device);
-  const auto resident = device::resident_blocks();
+  const auto resident = device::resident_blocks(threads_of(options));
   if (!resident) return resident.error();
   mine.process = process_number();
   mine.blocks = options.blocks;
+  mine.threads = options.threads;
   mine.piece_bytes = options.piece_bytes;
   mine.staging_bytes = options.staging_bytes;
   mine.timeout_ns = options.timeout.count();
@@ -117,10 +124,12 @@ Result<Introduction> introduce(const CudaOptions& options) {
 
 bool same_gpu(const Introduction& one, const Introduction& other) { return std::memcmp(one.gpu, other.gpu, sizeof one.gpu) == 0; }
 
-auto options_of(const Introduction& of) { return std::tuple(of.blocks, of.piece_bytes, of.staging_bytes, of.timeout_ns, std::string(of.algorithm)); }
+auto options_of(const Introduction& of) { return std::tuple(of.blocks, of.threads, of.piece_bytes, of.staging_bytes, of.timeout_ns, std::string(of.algorithm)); }
 
 Result<void> check_all(const Communicator& host, const std::vector<Introduction>& all) {
   const std::vector<RankPlace>& places = host.topology().ranks;
+  if (host.size() > device::max_ranks)
+    return Error{Errc::unsupported, std::to_string(host.size()) + " ranks; up to " + std::to_string(device::max_ranks) + " are served on GPUs", 0, "CUDA"};
   for (const RankPlace& place : places)
     if (place.host != places.front().host) return Error{Errc::unsupported, "ranks with GPUs are on several machines, which isn't served yet", 0, "CUDA"};
   for (std::uint32_t rank = 0; rank < all.size(); ++rank) {
@@ -174,7 +183,7 @@ Result<void> take_memory(CudaParts& parts) {
   const OnDevice on(parts.device);
   parts.group.rank = host.rank();
   parts.group.ranks = host.size();
-  parts.group.layout.half_bytes = parts.options.staging_bytes / 2 / (device::max_slices * slice_unit) * (device::max_slices * slice_unit);
+  parts.group.layout.half_bytes = parts.options.staging_bytes / 2 / staging_unit * staging_unit;
   parts.group.one_gpu = parts.one_gpu;
   parts.group.timeout_ns = static_cast<std::uint64_t>(parts.options.timeout.count());
   parts.transport = make_cuda_ipc_transport({parts.device, parts.group.layout.total_bytes()});
@@ -193,17 +202,10 @@ Result<void> take_words(CudaParts& parts) {
   auto words = take_pinned(sizeof(device::HostWords));
   if (!words) return words.error();
   parts.words = std::move(*words);
-  std::vector<std::byte*> table;
-  for (std::uint32_t rank = 0; rank < parts.group.ranks; ++rank) table.push_back(parts.transport->segment(rank));
-  auto areas = take_device(table.size() * sizeof(std::byte*));
-  if (!areas) return areas.error();
-  parts.areas = std::move(*areas);
-  const cudaError_t copied = cudaMemcpy(parts.areas.get(), table.data(), table.size() * sizeof(std::byte*), cudaMemcpyHostToDevice);
-  if (auto done = cuda_result(copied, "copying a table to the GPU"); !done) return done;
+  for (std::uint32_t rank = 0; rank < parts.group.ranks; ++rank) parts.group.areas[rank] = parts.transport->segment(rank);
   auto arena = DeviceArena::take(plan_bytes);
   if (!arena) return arena.error();
   parts.plans = std::move(*arena);
-  parts.group.areas = static_cast<std::byte* const*>(parts.areas.get());
   parts.group.host = static_cast<device::HostWords*>(parts.words.get());
   cudaStream_t stream = nullptr;
   if (auto made = cuda_result(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "making a stream"); !made) return made;
@@ -230,6 +232,7 @@ Result<CudaCommunicator> CudaCommunicator::create(Communicator& host, const Cuda
   parts.device = mine->device;
   warn_of_connections((*all)[parts.host->rank()], *all);
   parts.blocks = blocks_for(options, *all);
+  parts.threads = threads_of(options);
   parts.one_process = std::all_of(all->begin(), all->end(), [&](const Introduction& one) { return one.process == mine->process; });
   parts.one_gpu = std::all_of(all->begin(), all->end(), [&](const Introduction& one) { return same_gpu(one, *mine); });
   parts.cost = cost_of(*all);

@@ -25,7 +25,7 @@ std::uint64_t seen(const std::uint64_t& word) {
 PlanningOptions planning_of(const CudaParts& parts) {
   PlanningOptions options;
   options.algorithm = parts.options.algorithm;
-  options.limits.staging_bytes = parts.group.layout.slice_bytes();
+  options.limits.staging_bytes = parts.group.layout.half_bytes / parts.blocks;
   options.limits.inline_bytes = std::min<std::uint32_t>(device::inline_lines * 56, device::inline_room / (parts.group.ranks + 1) / 16 * 16);
   return options;
 }
@@ -40,7 +40,7 @@ Result<void> prove(const Plan& plan, const char* what) {
 
 CudaCommunicator::Impl::Impl(CudaParts parts)
     : parts_(std::move(parts)),
-      plans_(DevicePlanSource{parts_.host->topology(), parts_.cost, planning_of(parts_), parts_.group, parts_.blocks, parts_.options.piece_bytes,
+      plans_(DevicePlanSource{parts_.host->topology(), parts_.cost, planning_of(parts_), parts_.group, parts_.blocks, parts_.threads, parts_.options.piece_bytes,
                               parts_.one_process},
              std::move(parts_.plans)) {}
 

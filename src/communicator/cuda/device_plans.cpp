@@ -38,6 +38,7 @@ Result<const DevicePlan*> DevicePlans::find(const PlanKey& key, cudaStream_t str
     request.op = key.op;
     request.layout = source_.group.layout;
     request.blocks = source_.blocks;
+    request.threads = source_.threads;
     request.piece_bytes = source_.piece_bytes;
     request.plan_hash = imported != imported_.end() ? imported->second.hash : header_hash(planned->header);
     request.direct = key.symmetric;

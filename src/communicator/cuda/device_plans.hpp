@@ -33,6 +33,7 @@ struct DevicePlanSource {
   PlanningOptions options;
   device::Group group;
   std::uint32_t blocks = 1;
+  std::uint32_t threads = 1;
   std::uint64_t piece_bytes = 0;
   bool direct = false;  ///< ranks can read one another's buffers
 };

@@ -19,12 +19,12 @@ struct CudaParts {
   CudaOptions options;
   int device = 0;
   std::uint32_t blocks = 1;
+  std::uint32_t threads = 1;
   bool one_process = false;
   bool one_gpu = false;
   std::optional<Communicator> host;
   std::unique_ptr<Transport> transport;
   PinnedMemory words;      ///< HostWords
-  DeviceMemory areas;      ///< the table of all ranks' areas
   DeviceArena plans;       ///< for their arrays
   CudaStream own_stream;   ///< for uploads
   CudaEvent last_call;     ///< behind the call that was enqueued last

@@ -32,17 +32,17 @@ Result<void> launch(const Job& job, DataType type, bool reduces, void* stream) {
   Job copy = job;
   void* arguments[] = {&copy};
   const JobKernel kernel = kernel_of(reduces ? type : DataType::u8);
-  const cudaError_t status = cudaLaunchKernel(reinterpret_cast<const void*>(kernel), dim3(job.lane_count, job.slices), dim3(block_threads), arguments, 0,
+  const cudaError_t status = cudaLaunchKernel(reinterpret_cast<const void*>(kernel), dim3(job.lane_count, job.slices), dim3(job.threads), arguments, 0,
                                               static_cast<cudaStream_t>(stream));
   if (status != cudaSuccess) return cuda_error(status, "starting a collective");
   return {};
 }
 
-Result<int> resident_blocks() {
+Result<int> resident_blocks(unsigned threads) {
   int least = 0;
   for (const DataType type : {DataType::u8, DataType::f32, DataType::f64, DataType::bf16, DataType::i64}) {
     int blocks = 0;
-    const cudaError_t status = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, reinterpret_cast<const void*>(kernel_of(type)), block_threads, 0);
+    const cudaError_t status = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, reinterpret_cast<const void*>(kernel_of(type)), static_cast<int>(threads), 0);
     if (status != cudaSuccess) return cuda_error(status, "asking how many blocks run at once");
     if (least == 0 || blocks < least) least = blocks;
   }

@@ -7,13 +7,14 @@
 
 namespace rondo::device {
 
-inline constexpr unsigned block_threads = 512;
+inline constexpr unsigned most_threads = 256;  ///< of a block
+inline constexpr unsigned blocks_at_once = 3;   ///< of so many threads, on one multiprocessor: what registers are given out for
 
 /// Enqueues `job` on `stream` (a cudaStream_t of the current device). `reduces`: it combines elements of `type`; else it moves bytes alone.
 /// Errors: unsupported and out_of_resources, with CUDA's words.
 Result<void> launch(const Job& job, DataType type, bool reduces, void* stream);
 
-/// How many blocks of such a call one multiprocessor of the current device runs at once.
-Result<int> resident_blocks();
+/// How many blocks of so many threads one multiprocessor of the current device runs at once.
+Result<int> resident_blocks(unsigned threads);
 
 }  // namespace rondo::device

@@ -10,7 +10,7 @@
 namespace rondo::device {
 
 template <class Element>
-__global__ void __launch_bounds__(block_threads, 2) run_job(const __grid_constant__ Job job) {
+__global__ void __launch_bounds__(most_threads, blocks_at_once) run_job(const __grid_constant__ Job job) {
   __shared__ Shared shared;
   CudaBlock block(shared, job.group.one_gpu);
   Walk<Element, CudaBlock>(block, job, blockIdx.x, blockIdx.y).run();
