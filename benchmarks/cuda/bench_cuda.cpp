@@ -1,6 +1,5 @@
 // bench_cuda: what reductions, fused buckets and collectives reach on this GPU, as parts of what its own copy reaches in the same run.
 #include <cstdio>
-#include <cstdlib>
 #include <fstream>
 
 #include "gpu.hpp"
@@ -8,13 +7,13 @@
 #include "tools/support/flags.hpp"
 
 int main(int argc, char** argv) {
-  (void)setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);  // before CUDA looks at it: ranks that share a GPU need a connection each
   bench_cuda::CollectiveOptions options;
   std::string json, only;
   CLI::App app("Measures kernels and collectives on this machine's GPU. Collectives run between threads that share it.");
   app.add_option("--json", json, "Write what was measured to this file");
   app.add_option("--only", only, "kernels or collectives alone")->check(CLI::IsMember({"kernels", "collectives"}));
-  app.add_option("--ranks", options.ranks, "How many threads share the GPU; several numbers are measured one after the other")->check(tool_support::whole_number(1, 64));
+  app.add_option("--ranks", options.ranks, "How many threads share the GPU; several numbers are measured one after the other")
+      ->check(tool_support::whole_number(1, 64));
   app.add_option("--blocks", options.blocks, "Blocks a call of a rank takes")->check(tool_support::whole_number(1, 512));
   app.add_option("--threads", options.threads, "Of each block, a multiple of 32")->check(tool_support::whole_number(64, 256));
   app.add_option("--piece", options.piece_bytes, "Bytes that a block moves at once, a multiple of 64")->check(tool_support::whole_number(64, 1u << 30));

@@ -122,8 +122,7 @@ def measure(total_bytes, dtype, library):
 
 
 def main():
-    path = sys.argv[1] if len(sys.argv) > 1 else str(next((ROOT / "build/gpu").glob("**/librondo.so")))
-    library = ctypes.CDLL(path)
+    library = ctypes.CDLL(sys.argv[1] if len(sys.argv) > 1 else str(ROOT / "build/gpu/librondo.so"))
     library.rondo_last_error.restype = ctypes.c_char_p
     rows = [measure(bytes_, dtype, library) for bytes_ in (25_000_000, 250_000_000) for dtype in (torch.float32, torch.bfloat16)]
     print(json.dumps({"gpu": torch.cuda.get_device_name(), "torch": torch.__version__, "buckets": rows}))

@@ -1,7 +1,7 @@
 /** @file
  * The C interface of Rondo's GPU kernels: the calls and contracts of rondo/cuda_kernels.hpp. */
-#ifndef RONDO_RONDO_CUDA_H
-#define RONDO_RONDO_CUDA_H
+#ifndef RONDO_GPU_KERNELS_H
+#define RONDO_GPU_KERNELS_H
 
 #include "rondo/rondo.h"
 

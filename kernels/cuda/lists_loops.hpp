@@ -1,4 +1,4 @@
-// Lists of tensors added in f32: the work of a block on a run of elements of one tensor. Hosts compile it, too.
+// Lists of tensors added in f32: the work of a block on one tile of one tensor. Hosts compile it, too.
 #pragma once
 
 #include <cstdint>
@@ -56,7 +56,7 @@ RONDO_HD inline std::uint32_t add_packs(const Tile& tile, std::uint64_t first, s
   const unsigned source_step = stride * sizeof(From), destination_step = stride * sizeof(To);
   RONDO_ROLLED
   for (; pack + (unroll - 1) * stride < packs; pack += unroll * stride) {
-    const std::uint64_t element = first + std::uint64_t{pack} * elements;
+    const std::uint64_t element = first + pack * elements;
     From loaded[unroll][n];
     RONDO_UNROLL
     for (unsigned s = 0; s < n; ++s) {
@@ -84,7 +84,6 @@ RONDO_HD inline std::uint32_t add_packs(const Tile& tile, std::uint64_t first, s
   return pack;
 }
 
-/// All packs: fewer and fewer at a time.
 template <class S, class D, unsigned n, unsigned unroll>
 RONDO_HD inline void add_all_packs(const Tile& tile, std::uint64_t first, std::uint32_t packs, Lanes lanes) {
   std::uint32_t left = lanes.index;

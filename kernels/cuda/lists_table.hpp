@@ -8,8 +8,12 @@
 
 namespace rondo::cuda {
 
-/// What is dealt out to blocks: so many elements of a tensor, which begin as far from a multiple of 16 bytes as the tensor does.
-inline constexpr std::uint32_t tile_elements = 512;
+inline constexpr unsigned lists_threads = 256;  ///< of a block
+
+/// Elements of a tile: four packs for each of a block's threads. Longer ones leave the last blocks alone, shorter ones keep too little under way, and in
+/// equal runs of tiles for each block instead memory is read in as many places as there are blocks, and slower.
+template <class S, class D>
+inline constexpr std::uint32_t tile_elements = 4 * lists_threads * elements_in_pack<S, D>;
 
 /// Tensors by number: where the tiles of each begin, its length, and its addresses in all lists. Tiles are numbered through the tensors; no tensor has none.
 struct ListsTable {
@@ -27,23 +31,6 @@ struct ListsTable {
   /// Its sources, then its destinations.
   RONDO_HD const std::uint64_t* addresses(std::uint32_t tensor) const { return entries + tensor * entries_each() + 2; }
 
-  /// Where the share of block `block` of `blocks` begins: equal shares, of tiles that follow one another.
-  RONDO_HD std::uint32_t share(std::uint32_t block, std::uint32_t blocks) const { return static_cast<std::uint32_t>(std::uint64_t{tiles} * block / blocks); }
-
-  /// Of the tiles from `begin` to `end`, those that lie in one tensor with the first: one piece of work. `tensor` has the tile `begin`.
-  struct Run {
-    std::uint64_t first;  ///< element
-    std::uint32_t count;  ///< elements
-    std::uint32_t end;    ///< the tile behind it
-  };
-  RONDO_HD Run run(std::uint32_t tensor, std::uint32_t begin, std::uint32_t end) const {
-    const std::uint32_t next = tensor + 1 < tensors ? static_cast<std::uint32_t>(first_tile(tensor + 1)) : tiles;
-    const std::uint32_t stop = next < end ? next : end;
-    const std::uint64_t first = (begin - first_tile(tensor)) * tile_elements;
-    const std::uint64_t left = count(tensor) - first, whole = std::uint64_t{stop - begin} * tile_elements;
-    return {first, static_cast<std::uint32_t>(left < whole ? left : whole), stop};
-  }
-
   /// The tensor that has a tile: the last one whose first tile isn't behind it.
   RONDO_HD std::uint32_t tensor_of(std::uint32_t tile) const {
     std::uint32_t low = 0, high = tensors;
@@ -57,7 +44,7 @@ struct ListsTable {
 };
 
 /// Fills a table with as many tensors as it has room for, from `tensor` on; returns the first that it left.
-inline std::uint64_t fill_table(ListsTable& table, const CudaLists& lists, std::uint64_t tensor) {
+inline std::uint64_t fill_table(ListsTable& table, const CudaLists& lists, std::uint64_t tensor, std::uint32_t tile_elements) {
   table.tensors = table.tiles = 0;
   table.sources = lists.source_count;
   table.destinations = lists.destination_count;

@@ -6,8 +6,8 @@ namespace rondo::device {
 namespace {
 
 constexpr double reached = 0.9;             ///< of what clock and width of the memory give
-constexpr double flag_ns = 1500;            ///< a word stored by one block until another sees it, in one GPU's L2
-constexpr double far_flag_ns = 2500;        ///< the same over NVLink
+constexpr double flag_ns = 3000;            ///< a word stored by one block until another sees it, in one GPU's L2
+constexpr double far_flag_ns = 4000;        ///< the same over NVLink
 constexpr double link_bytes_per_s = 200e9;  ///< of a GPU to its peers, one way
 constexpr double start_ns = 3000;           ///< of a kernel
 constexpr double step_ns = 60;

@@ -225,6 +225,7 @@ class Walk : private Watch<Block> {
   }
 
   RONDO_HD bool inline_move(const ExecStep& step);
+  RONDO_HD void publish(const ExecStep& step);
   RONDO_HD bool take_in(const ExecStep& step, std::uint32_t padded);
   RONDO_HD void give_out(const ExecStep& step, const std::byte* result);
   RONDO_HD Cell* cells_of(const ExecOperand& operand) const;
@@ -236,6 +237,7 @@ class Walk : private Watch<Block> {
   std::uint64_t pieces_ = 0;  ///< of this slice
   std::uint64_t parity_ = 0;
   std::uint32_t turn_over_ = 0;
+  bool room_used_ = false;  ///< Shared::inlined
 };
 
 }  // namespace rondo::device

@@ -14,28 +14,52 @@ RONDO_HD Cell* Walk<Element, Block>::cells_of(const ExecOperand& operand) const 
   return reinterpret_cast<Cell*>(job_.group.areas[operand.base] + job_.group.layout.cells(parity_)) + operand.offset * cells_per_line;
 }
 
+/// The user's bytes of a cell, the rest zero.
+RONDO_HD inline std::uint64_t bytes_of_cell(const std::byte* user, std::uint64_t chunk_bytes, std::uint32_t cell) {
+  std::uint64_t payload = 0;
+  const std::uint64_t begin = cell * cell_payload;
+  for (std::uint64_t i = 0; i < cell_payload && begin + i < chunk_bytes; ++i)
+    payload |= static_cast<std::uint64_t>(static_cast<std::uint8_t>(user[begin + i])) << (8 * i);
+  return payload;
+}
+
+/// A contribution into own cells. No thread waits for another: each cell is one thread's.
+template <class Element, class Block>
+RONDO_HD void Walk<Element, Block>::publish(const ExecStep& step) {
+  const ExecOperand& from = operand(step, 0);
+  const std::byte* user = shared_.bases[from.base] + from.offset;
+  Cell* cells = cells_of(operand(step, 1));
+  for (std::uint32_t cell = block_.thread(); cell < cells_for(step.chunk_bytes); cell += block_.threads())
+    block_.store_cell(cells + cell, {bytes_of_cell(user, step.chunk_bytes, cell), shared_.flag});  // pairs with poll_cell(): payload and flag are one
+}
+
 /// Sources may be cells of any rank or user buffers, destinations user buffers or own cells.
 template <class Element, class Block>
 RONDO_HD bool Walk<Element, Block>::inline_move(const ExecStep& step) {
-  const std::uint32_t padded = static_cast<std::uint32_t>((step.chunk_bytes + 15) / 16 * 16);
-  block_.sync();  // the room may still be read for the step before
-  if (block_.any(!take_in(step, padded))) return false;
-  std::byte* result = shared_.inlined;
-  if (step.op == ExecOp::inline_gather && step.reduces) {
-    turn_over_ ^= 1;
-    void** pointers = shared_.pointers[turn_over_];
-    result = shared_.inlined + std::uint32_t{step.sources} * padded;
-    for (std::uint32_t i = block_.thread(); i <= step.sources; i += block_.threads()) pointers[i] = shared_.inlined + i * padded;
-    KernelCall& call = shared_.kernel[turn_over_];
-    if (block_.thread() == 0) {
-      this->write_call(call, step, pointers, step.chunk_bytes);
-      call.destination_count = 1;
-    }
-    block_.sync();
-    cuda::combine_span<Element>(call, job_.op, {block_.thread(), block_.threads()});
-    block_.sync();
+  if (step.op == ExecOp::inline_publish) {
+    publish(step);
+    return true;
   }
-  give_out(step, result);
+  const std::uint32_t padded = static_cast<std::uint32_t>((step.chunk_bytes + 15) / 16 * 16);
+  if (room_used_) block_.sync();  // for the step before it may still be read
+  room_used_ = true;
+  turn_over_ ^= 1;
+  void** pointers = shared_.pointers[turn_over_];
+  KernelCall& call = shared_.kernel[turn_over_];
+  // A result for one user buffer goes there at once.
+  const ExecOperand& first = operand(step, step.sources);
+  const bool straight = step.reduces && step.destinations == 1 && first.kind != ExecOperand::inline_line;
+  if (block_.thread() == 0) {
+    for (std::uint32_t i = 0; i <= step.sources; ++i) pointers[i] = shared_.inlined + i * padded;
+    if (straight) pointers[step.sources] = shared_.bases[first.base] + first.offset;
+    this->write_call(call, step, pointers, step.chunk_bytes);
+    call.destination_count = 1;
+  }
+  if (block_.any(!take_in(step, padded))) return false;
+  if (step.reduces) cuda::combine_span<Element>(call, job_.op, {block_.thread(), block_.threads()});
+  if (straight) return true;
+  block_.sync();
+  give_out(step, shared_.inlined + (step.reduces ? std::uint32_t{step.sources} * padded : 0));
   return true;
 }
 

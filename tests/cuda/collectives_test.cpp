@@ -90,7 +90,7 @@ TEST_CASE("without a GPU creating a communicator says why it can't", "[no-gpu]")
   CHECK(gpu.error().detail.find("GPUs") != std::string::npos);
 }
 
-TEST_CASE("every algorithm gives right results on a GPU", "[small]") {
+TEST_CASE("every algorithm gives right results on a GPU") {
   const std::uint32_t ranks = GENERATE(1u, 2u, 3u, 4u, 8u);
   for (const std::string_view algorithm : algorithm_names()) {
     CudaOptions options;
@@ -111,7 +111,7 @@ TEST_CASE("every algorithm gives right results on a GPU", "[small]") {
   }
 }
 
-TEST_CASE("types and operations give right results on a GPU", "[small]") {
+TEST_CASE("types and operations give right results on a GPU", "[brief]") {
   check_all(run_gpu_ranks(4, [&](GpuRank& rank) -> std::string {
     std::uint64_t seed = 0;
     for (std::uint8_t t = 0; t < data_type_count; ++t)
@@ -136,7 +136,7 @@ TEST_CASE("large messages give right results on a GPU") {
   }));
 }
 
-TEST_CASE("calls of all kinds follow one another in a stream without the host's waiting", "[small]") {
+TEST_CASE("calls of all kinds follow one another in a stream without the host's waiting", "[brief]") {
   check_all(run_gpu_ranks(4, [&](GpuRank& rank) -> std::string {
     std::mt19937 random(11);
     for (int round = 0; round < 8; ++round) {
@@ -158,7 +158,7 @@ TEST_CASE("calls of all kinds follow one another in a stream without the host's 
   }));
 }
 
-TEST_CASE("a captured graph is replayed with new data each time", "[small]") {
+TEST_CASE("a captured graph is replayed with new data each time", "[brief]") {
   check_all(run_gpu_ranks(2, [&](GpuRank& rank) -> std::string {
     auto tiny = prepare(rank, {Collective::all_reduce, DataType::f32, ReduceOp::sum, 2, 0, false}, 1);
     auto longer = prepare(rank, {Collective::all_reduce, DataType::f32, ReduceOp::sum, 100'000, 0, false}, 2);

@@ -28,7 +28,7 @@ std::string expect(const Result<void>& result, Errc code, const std::string& par
 
 }  // namespace
 
-TEST_CASE("a rank that doesn't call is named when the deadline has passed", "[small]") {
+TEST_CASE("a rank that doesn't call is named when the deadline has passed") {
   const auto said = run_gpu_ranks(3, [](GpuRank& rank) -> std::string {
     const GpuBuffer buffer(4096);
     if (rank.gpu.rank() == 1) return "";
@@ -43,7 +43,7 @@ TEST_CASE("a rank that doesn't call is named when the deadline has passed", "[sm
   for (const auto& one : said) CHECK(one == "");
 }
 
-TEST_CASE("ranks that disagree on a GPU call find it out", "[small]") {
+TEST_CASE("ranks that disagree on a GPU call find it out") {
   const std::uint64_t count = GENERATE(2u, 5'000u);
   const auto said = run_gpu_ranks(2, [count](GpuRank& rank) -> std::string {
     const GpuBuffer buffer(1u << 20);
@@ -56,7 +56,7 @@ TEST_CASE("ranks that disagree on a GPU call find it out", "[small]") {
   for (const auto& one : said) CHECK(one == "");
 }
 
-TEST_CASE("abort() ends a wait on the GPU, and the peers' waits for that rank", "[small]") {
+TEST_CASE("abort() ends a wait on the GPU, and the peers' waits for that rank") {
   const auto said = run_gpu_ranks(3, [](GpuRank& rank) -> std::string {
     const GpuBuffer buffer(4096);
     if (rank.gpu.rank() != 2)
@@ -69,7 +69,7 @@ TEST_CASE("abort() ends a wait on the GPU, and the peers' waits for that rank", 
   for (const auto& one : said) CHECK(one == "");
 }
 
-TEST_CASE("memory that isn't this GPU's, and arguments without sense, are refused by name", "[small]") {
+TEST_CASE("memory that isn't this GPU's, and arguments without sense, are refused by name", "[brief]") {
   const auto said = run_gpu_ranks(2, [](GpuRank& rank) -> std::string {
     std::vector<float> host(64);
     const GpuBuffer buffer(1024);
@@ -86,7 +86,7 @@ TEST_CASE("memory that isn't this GPU's, and arguments without sense, are refuse
   for (const auto& one : said) CHECK(one == "");
 }
 
-TEST_CASE("options that ranks don't share, or that make no sense, are refused on all ranks", "[small]") {
+TEST_CASE("options that ranks don't share, or that make no sense, are refused on all ranks") {
   auto hosts = Communicator::in_process(1);
   REQUIRE(hosts);
   CudaOptions options;
@@ -100,7 +100,7 @@ TEST_CASE("options that ranks don't share, or that make no sense, are refused on
   CHECK(CudaCommunicator::create(hosts->front(), options).error().detail.find("device 99") != std::string::npos);
 }
 
-TEST_CASE("a broken plan gives wrong results unverified, and is refused otherwise", "[small]") {
+TEST_CASE("a broken plan gives wrong results unverified, and is refused otherwise", "[brief]") {
   const auto said = run_gpu_ranks(2, [](GpuRank& rank) -> std::string {
     Call call{Collective::all_reduce, nullptr, nullptr, 1000};
     const auto plan = rank.gpu.plan_for(call);

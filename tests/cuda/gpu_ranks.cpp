@@ -8,9 +8,6 @@
 namespace rondo::test {
 namespace {
 
-/// Before CUDA looks at it: ranks that share a GPU need a connection each.
-[[maybe_unused]] const int connections = setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
-
 void must(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
   std::fprintf(stderr, "%s: %s\n", what, cudaGetErrorString(status));

@@ -30,7 +30,7 @@ struct RandomLists {
   CudaLists lists;
 
   RandomLists(std::size_t tensors, std::uint32_t n, std::uint32_t m, bool apart, std::mt19937_64& random) {
-    for (std::size_t t = 0; t < tensors; ++t) counts.push_back(random() % 8 == 0 ? tile_elements * 2 + random() % 9 : random() % 200);
+    for (std::size_t t = 0; t < tensors; ++t) counts.push_back(random() % 8 == 0 ? tile_elements<S, D> * 2 + random() % 9 : random() % 200);
     std::vector<std::size_t> phases(tensors);
     for (std::size_t& phase : phases) phase = random() % 8;
     std::normal_distribution<float> normal(0.1f, 3.0f);
@@ -81,19 +81,15 @@ int add_lists(const CudaLists& lists, unsigned threads) {
   int launches = 0;
   const auto table = std::make_unique<ListsTable>();
   for (std::uint64_t tensor = 0; tensor < lists.tensor_count; ++launches) {
-    tensor = fill_table(*table, lists, tensor);
-    constexpr std::uint32_t blocks = 5;
-    for (std::uint32_t block = 0; block < blocks; ++block) {
-      std::uint32_t number = table->share(block, blocks);
-      const std::uint32_t end = table->share(block + 1, blocks);
-      for (std::uint32_t mine = table->tensor_of(number); number < end; ++mine) {
-        const ListsTable::Run run = table->run(mine, number, end);
-        const std::uint64_t* addresses = table->addresses(mine);
-        const Tile tile{reinterpret_cast<const void* const*>(addresses), reinterpret_cast<void* const*>(addresses + table->sources), table->sources,
-                        table->destinations, run.first, run.count, table->scale};
-        for (unsigned thread = 0; thread < threads; ++thread) add_tile<S, D>(tile, {thread, threads});
-        number = run.end;
-      }
+    tensor = fill_table(*table, lists, tensor, tile_elements<S, D>);
+    for (std::uint32_t number = 0; number < table->tiles; ++number) {
+      const std::uint32_t mine = table->tensor_of(number);
+      const std::uint64_t* addresses = table->addresses(mine);
+      const std::uint64_t first = (number - table->first_tile(mine)) * tile_elements<S, D>;
+      const auto length = static_cast<std::uint32_t>(std::min<std::uint64_t>(table->count(mine) - first, tile_elements<S, D>));
+      const Tile tile{reinterpret_cast<const void* const*>(addresses), reinterpret_cast<void* const*>(addresses + table->sources), table->sources,
+                      table->destinations, first, length, table->scale};
+      for (unsigned thread = 0; thread < threads; ++thread) add_tile<S, D>(tile, {thread, threads});
     }
   }
   return launches;

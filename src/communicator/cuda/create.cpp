@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::uint32_t usual_threads = 256;  ///< of a block: docs/design/0020-device-executor.md
 constexpr long default_connections = 8;  ///< CUDA's, of a process to a GPU
-constexpr long streams_of_rank = 2;      ///< its own and its caller's
+constexpr long streams_of_rank = 4;      ///< its own, its caller's, and those on which the caller copies and computes
 constexpr std::uint64_t plan_bytes = 4u << 20;  ///< for the arrays of some hundred plans
 constexpr std::uint64_t staging_unit = 256;  // halves of the staging begin at such addresses
 
@@ -124,7 +124,9 @@ Result<Introduction> introduce(const CudaOptions& options) {
 
 bool same_gpu(const Introduction& one, const Introduction& other) { return std::memcmp(one.gpu, other.gpu, sizeof one.gpu) == 0; }
 
-auto options_of(const Introduction& of) { return std::tuple(of.blocks, of.threads, of.piece_bytes, of.staging_bytes, of.timeout_ns, std::string(of.algorithm)); }
+auto options_of(const Introduction& of) {
+  return std::tuple(of.blocks, of.threads, of.piece_bytes, of.staging_bytes, of.timeout_ns, std::string(of.algorithm));
+}
 
 Result<void> check_all(const Communicator& host, const std::vector<Introduction>& all) {
   const std::vector<RankPlace>& places = host.topology().ranks;
@@ -213,7 +215,7 @@ Result<void> take_words(CudaParts& parts) {
   cudaEvent_t event = nullptr;
   if (auto made = cuda_result(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "making an event"); !made) return made;
   parts.last_call.reset(event);
-  return {};
+  return device::load_kernels(stream);
 }
 
 }  // namespace

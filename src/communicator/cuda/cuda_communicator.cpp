@@ -40,8 +40,8 @@ Result<void> prove(const Plan& plan, const char* what) {
 
 CudaCommunicator::Impl::Impl(CudaParts parts)
     : parts_(std::move(parts)),
-      plans_(DevicePlanSource{parts_.host->topology(), parts_.cost, planning_of(parts_), parts_.group, parts_.blocks, parts_.threads, parts_.options.piece_bytes,
-                              parts_.one_process},
+      plans_(DevicePlanSource{parts_.host->topology(), parts_.cost, planning_of(parts_), parts_.group, parts_.blocks, parts_.threads,
+                              parts_.options.piece_bytes, parts_.one_process},
              std::move(parts_.plans)) {}
 
 /// Whether they do within a while.

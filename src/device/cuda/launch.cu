@@ -38,11 +38,26 @@ Result<void> launch(const Job& job, DataType type, bool reduces, void* stream) {
   return {};
 }
 
+Result<void> load_kernels(void* stream) {
+  Job nothing;
+  nothing.slices = 0;
+  void* arguments[] = {&nothing};
+  for (std::uint8_t type = 0; type < data_type_count; ++type) {
+    const auto* kernel = reinterpret_cast<const void*>(kernel_of(static_cast<DataType>(type)));
+    const cudaError_t status = cudaLaunchKernel(kernel, dim3(1), dim3(most_threads), arguments, 0, static_cast<cudaStream_t>(stream));
+    if (status != cudaSuccess) return cuda_error(status, "loading a kernel");
+  }
+  const cudaError_t status = cudaStreamSynchronize(static_cast<cudaStream_t>(stream));
+  if (status != cudaSuccess) return cuda_error(status, "loading kernels");
+  return {};
+}
+
 Result<int> resident_blocks(unsigned threads) {
   int least = 0;
   for (const DataType type : {DataType::u8, DataType::f32, DataType::f64, DataType::bf16, DataType::i64}) {
     int blocks = 0;
-    const cudaError_t status = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, reinterpret_cast<const void*>(kernel_of(type)), static_cast<int>(threads), 0);
+    const auto* kernel = reinterpret_cast<const void*>(kernel_of(type));
+    const cudaError_t status = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, static_cast<int>(threads), 0);
     if (status != cudaSuccess) return cuda_error(status, "asking how many blocks run at once");
     if (least == 0 || blocks < least) least = blocks;
   }

@@ -14,6 +14,10 @@ inline constexpr unsigned blocks_at_once = 3;   ///< of so many threads, on one 
 /// Errors: unsupported and out_of_resources, with CUDA's words.
 Result<void> launch(const Job& job, DataType type, bool reduces, void* stream);
 
+/// Starts every kernel once, with nothing to do. CUDA waits for all that runs when it loads a kernel, or makes room for a larger stack: for peers' blocks,
+/// too, which may be waiting for this very kernel. So that is done before there are any.
+Result<void> load_kernels(void* stream);
+
 /// How many blocks of so many threads one multiprocessor of the current device runs at once.
 Result<int> resident_blocks(unsigned threads);
 

@@ -12,6 +12,7 @@ namespace rondo::device {
 template <class Element>
 __global__ void __launch_bounds__(most_threads, blocks_at_once) run_job(const __grid_constant__ Job job) {
   __shared__ Shared shared;
+  if (job.slices == 0) return;  // a kernel is loaded, and given its stack, when it is started first
   CudaBlock block(shared, job.group.one_gpu);
   Walk<Element, CudaBlock>(block, job, blockIdx.x, blockIdx.y).run();
 }
