@@ -35,8 +35,12 @@ int main(int argc, char** argv) {
   nlohmann::json result{
       {"gpu", properties.name}, {"multiprocessors", properties.multiProcessorCount}, {"l2_bytes", properties.l2CacheSize}, {"copy_bytes_per_s", copy}};
   std::printf("%s: its own copy moves %.0f GB/s, read and written\n", properties.name, copy / 1e9);
+  const auto save = [&] {
+    if (!json.empty()) std::ofstream(json) << result.dump(1) << '\n';
+  };
   if (only != "collectives") result["kernels"] = bench_cuda::measure_kernels(copy, options.quick);
+  save();  // should the rest fail
   if (only != "kernels") result["collectives"] = bench_cuda::measure_collectives(copy, options);
-  if (!json.empty()) std::ofstream(json) << result.dump(1) << '\n';
+  save();
   return 0;
 }

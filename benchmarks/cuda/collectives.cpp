@@ -43,7 +43,8 @@ struct Found {
 void must(const Result<void>& result) {
   if (result) return;
   std::fprintf(stderr, "bench_cuda: %s\n", to_string(result.error()).c_str());
-  std::exit(1);
+  std::fflush(nullptr);
+  std::_Exit(1);  // the other ranks' threads go on: nothing that they use may be taken down
 }
 
 /// One rank of one case. Every rank's loop is the same; what it finds is rank 0's word, of the slowest rank's time.

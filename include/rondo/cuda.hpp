@@ -27,7 +27,8 @@ struct CudaOptions {
 };
 
 /// One rank of a group whose buffers are in GPU memory: each rank has a GPU, and several may have the same. Calls are enqueued on streams, as CUDA's own
-/// are: they return at once, and what comes later in the stream sees their results. Calls must come in the same order on all ranks, whatever the streams;
+/// are: they return without waiting for the GPU, and what comes later in the stream sees their results; where threads share a GPU, one that is a call ahead of
+/// another waits for it, a second at most, before it enqueues the next. Calls must come in the same order on all ranks, whatever the streams;
 /// one on another stream than the last waits for it. They may be captured into graphs (each rank its own; the order of replays and calls is then the
 /// program's affair) and need no host while they run.
 /// Destroying it waits for the peers (10 s at most). Not thread-safe, but for abort(). docs/design/0020-device-executor.md.

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "kernels/cuda/cast_element.hpp"
-#include "kernels/cuda/failure.hpp"
+#include "kernels/cuda/multiprocessors.hpp"
 #include "rondo/cuda_kernels.hpp"
 
 namespace rondo {
@@ -49,7 +49,7 @@ Result<void> cuda_cast(void* destination, CudaFloat to, const void* source, Cuda
   void* arguments[] = {&destination, &source, &count, &scale};
   const cudaError_t status = cudaLaunchKernel(reinterpret_cast<const void*>(kernel), dim3(static_cast<unsigned>(blocks)), dim3(cast_threads), arguments, 0,
                                               static_cast<cudaStream_t>(stream));
-  if (status != cudaSuccess) return cuda::failure(status, "cuda_cast");
+  if (status != cudaSuccess) return cuda_error(status, "cuda_cast");
   return {};
 }
 

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "kernels/cuda/combine_kernel.cuh"
-#include "kernels/cuda/failure.hpp"
+#include "kernels/cuda/multiprocessors.hpp"
 
 namespace rondo {
 namespace {
@@ -44,7 +44,7 @@ Result<void> cuda_combine(const KernelCall& call, DataType type, ReduceOp op, vo
   void* arguments[] = {&packed};
   const cudaError_t status = cudaLaunchKernel(reinterpret_cast<const void*>(kernel_of(type)), dim3(static_cast<unsigned>(std::min(useful, most))),
                                               dim3(cuda::combine_threads), arguments, 0, static_cast<cudaStream_t>(stream));
-  if (status != cudaSuccess) return cuda::failure(status, "cuda_combine");
+  if (status != cudaSuccess) return cuda_error(status, "cuda_combine");
   return {};
 }
 

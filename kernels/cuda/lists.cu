@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <string>
 
-#include "kernels/cuda/failure.hpp"
+#include "kernels/cuda/multiprocessors.hpp"
 #include "kernels/cuda/lists_kernel.cuh"
 
 namespace rondo {
@@ -43,7 +43,7 @@ Result<void> cuda_combine_lists(const CudaLists& lists, void* stream, unsigned b
     void* arguments[] = {&table};
     const cudaError_t status = cudaLaunchKernel(reinterpret_cast<const void*>(kernel.start), dim3(std::min(table.tiles, most)), dim3(cuda::lists_threads),
                                                 arguments, 0, static_cast<cudaStream_t>(stream));
-    if (status != cudaSuccess) return cuda::failure(status, "cuda_combine_lists");
+    if (status != cudaSuccess) return cuda_error(status, "cuda_combine_lists");
   }
   return {};
 }

@@ -9,12 +9,37 @@
 
 namespace rondo {
 
-/// `what`, with CUDA's words. Takes the error off CUDA's own record of the last one.
+/// `what`, with CUDA's words. io: a GPU that has failed, or earlier work on it.
+inline Error cuda_error(cudaError_t status, const std::string& what) {
+  Errc code = Errc::io;
+  switch (status) {
+    case cudaErrorNoDevice:
+    case cudaErrorInsufficientDriver:
+    case cudaErrorStubLibrary:
+    case cudaErrorSystemDriverMismatch:
+    case cudaErrorSystemNotReady:
+    case cudaErrorCompatNotSupportedOnDevice:
+    case cudaErrorInitializationError:
+    case cudaErrorNoKernelImageForDevice:
+    case cudaErrorUnsupportedPtxVersion:
+    case cudaErrorNotSupported:
+    case cudaErrorPeerAccessUnsupported:
+    case cudaErrorDevicesUnavailable: code = Errc::unsupported; break;
+    case cudaErrorMemoryAllocation:
+    case cudaErrorLaunchOutOfResources: code = Errc::out_of_resources; break;
+    case cudaErrorInvalidValue:
+    case cudaErrorInvalidResourceHandle:
+    case cudaErrorInvalidDevice: code = Errc::invalid_argument; break;
+    default: break;
+  }
+  return Error{code, what + ": " + cudaGetErrorString(status) + " (" + cudaGetErrorName(status) + ")", 0, "CUDA"};
+}
+
+/// The same as a result. Takes the error off CUDA's own record of the last one.
 inline Result<void> cuda_result(cudaError_t status, const std::string& what) {
   if (status == cudaSuccess) return {};
   (void)cudaGetLastError();
-  const Errc code = status == cudaErrorMemoryAllocation ? Errc::out_of_resources : Errc::unsupported;
-  return Error{code, what + ": " + cudaGetErrorString(status) + " (" + cudaGetErrorName(status) + ")", 0, "CUDA"};
+  return cuda_error(status, what);
 }
 
 /// The thread's current device, until the scope ends.

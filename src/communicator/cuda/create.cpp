@@ -28,6 +28,7 @@ constexpr std::uint64_t staging_unit = 256;  // halves of the staging begin at s
 /// What a rank says of itself; plain bytes.
 struct Introduction {
   std::uint64_t process = 0;
+  std::uint64_t enqueued = 0;  ///< where this rank counts its calls, in its process
   std::uint64_t blocks = 0;
   std::uint64_t threads = 0;
   std::uint64_t piece_bytes = 0;
@@ -226,7 +227,9 @@ Result<CudaCommunicator> CudaCommunicator::create(Communicator& host, const Cuda
   auto duplicate = host.duplicate();
   if (!duplicate) return duplicate.error();
   parts.host.emplace(std::move(*duplicate));
-  const auto mine = introduce(options);
+  auto mine = introduce(options);
+  parts.enqueued = std::make_unique<std::atomic<std::uint64_t>>(0);
+  if (mine) mine->enqueued = reinterpret_cast<std::uintptr_t>(parts.enqueued.get());
   if (auto agreed = agree(*parts.host, mine ? Result<void>{} : mine.error()); !agreed) return agreed.error();
   const auto all = tell_all(*parts.host, *mine);
   if (!all) return all.error();
@@ -238,6 +241,9 @@ Result<CudaCommunicator> CudaCommunicator::create(Communicator& host, const Cuda
   parts.one_process = std::all_of(all->begin(), all->end(), [&](const Introduction& one) { return one.process == mine->process; });
   parts.one_gpu = std::all_of(all->begin(), all->end(), [&](const Introduction& one) { return same_gpu(one, *mine); });
   parts.cost = cost_of(*all);
+  for (const Introduction& one : *all)
+    if (same_gpu(one, *mine) && one.process == mine->process && one.enqueued != mine->enqueued)
+      parts.beside.push_back(reinterpret_cast<const std::atomic<std::uint64_t>*>(one.enqueued));
   if (auto taken = take_memory(parts); !taken) return taken.error();
   if (auto agreed = agree(*parts.host, take_words(parts)); !agreed) return agreed.error();
   return CudaCommunicator(std::make_unique<Impl>(std::move(parts)));

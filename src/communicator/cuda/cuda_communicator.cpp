@@ -14,6 +14,7 @@
 namespace rondo {
 namespace {
 
+constexpr std::chrono::seconds patience{1};   ///< with ranks on the same GPU that haven't come as far
 constexpr std::chrono::seconds farewell{10};  ///< how long destroying one waits for what is under way, and for the peers
 
 Error wrong(const std::string& detail) { return Error{Errc::invalid_argument, detail, 0, "call"}; }
@@ -62,7 +63,9 @@ CudaCommunicator::Impl::~Impl() {
   }
   // Peers' blocks look into this rank's memory until their calls end. Where nobody can know that they have, it stays.
   (void)parts_.host->set_timeout(farewell);
-  if (!parts_.host->barrier()) (void)parts_.transport.release();
+  if (parts_.host->barrier()) return;
+  (void)parts_.transport.release();
+  (void)parts_.enqueued.release();
 }
 
 PlanKey CudaCommunicator::Impl::key_of(const Call& call) const {
@@ -106,6 +109,18 @@ Result<void> CudaCommunicator::Impl::run(const Call& call, cudaStream_t stream) 
   return enqueue(job, call.type, plan.reduces, stream);
 }
 
+/// Until the ranks beside this one have enqueued the call before. A call that waits for its rank's call before it must not stand in CUDA's queues ahead of
+/// the call that a peer's blocks wait for: the GPU may come to it first, and go no further.
+void CudaCommunicator::Impl::keep_step() const {
+  const std::uint64_t before = parts_.enqueued->load(std::memory_order_relaxed);
+  const auto until = std::chrono::steady_clock::now() + patience;
+  for (const auto* other : parts_.beside)
+    while (other->load(std::memory_order_acquire) < before) {
+      if (std::chrono::steady_clock::now() > until || seen(words().report.outcome) != 0) return;
+      std::this_thread::yield();
+    }
+}
+
 /// Behind the call before, on whatever stream that was. In a capture the graph's own order has to do.
 Result<void> CudaCommunicator::Impl::enqueue(const device::Job& job, DataType type, bool reduces, cudaStream_t stream) {
   cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
@@ -113,8 +128,10 @@ Result<void> CudaCommunicator::Impl::enqueue(const device::Job& job, DataType ty
   const bool captured = capture != cudaStreamCaptureStatusNone;
   if (!captured && called_ && stream != last_stream_)
     if (auto waits = cuda_result(cudaStreamWaitEvent(stream, parts_.last_call.get(), 0), "waiting for the call before"); !waits) return waits;
+  if (!captured) keep_step();
   if (auto started = device::launch(job, type, reduces, stream); !started) return started;
   if (captured) return {};
+  parts_.enqueued->fetch_add(1, std::memory_order_release);  // pairs with the peers' keep_step()
   if (auto recorded = cuda_result(cudaEventRecord(parts_.last_call.get(), stream), "marking the call's end"); !recorded) return recorded;
   last_stream_ = stream;
   called_ = true;

@@ -1,10 +1,12 @@
 // What a CudaCommunicator is made of.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "communicator/cuda/device_plans.hpp"
 #include "communicator/cuda/memory.hpp"
@@ -28,6 +30,8 @@ struct CudaParts {
   DeviceArena plans;       ///< for their arrays
   CudaStream own_stream;   ///< for uploads
   CudaEvent last_call;     ///< behind the call that was enqueued last
+  std::unique_ptr<std::atomic<std::uint64_t>> enqueued;  ///< calls of this rank so far, but for those in graphs
+  std::vector<const std::atomic<std::uint64_t>*> beside;  ///< the same of the other ranks of this process on this GPU
   device::Group group;
   CostModel cost;
 };
@@ -50,6 +54,7 @@ class CudaCommunicator::Impl {
   PlanKey key_of(const Call& call) const;
   Result<void> wrong_memory(const void* memory, const char* name) const;
   Result<void> enqueue(const device::Job& job, DataType type, bool reduces, cudaStream_t stream);
+  void keep_step() const;
   bool calls_end() const;
   device::HostWords& words() const { return *static_cast<device::HostWords*>(parts_.words.get()); }
 

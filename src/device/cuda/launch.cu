@@ -1,7 +1,6 @@
 #include "device/cuda/launch.hpp"
 
-#include <string>
-
+#include "base/on_device.hpp"
 #include "device/cuda/run_job.cuh"
 
 namespace rondo::device {
@@ -14,16 +13,15 @@ JobKernel kernel_of(DataType type) {
     case DataType::f16:
     case DataType::bf16: return half_kernel(type);
     case DataType::i32:
-    case DataType::u32:
+    case DataType::u32: return word_kernel(type);
     case DataType::i64:
-    case DataType::u64: return word_kernel(type);
-    default: return byte_kernel(type);
+    case DataType::u64: return long_kernel(type);
+    case DataType::i16:
+    case DataType::u16: return short_kernel(type);
+    case DataType::i8:
+    case DataType::u8: break;
   }
-}
-
-Error cuda_error(cudaError_t status, const char* call) {
-  const Errc code = status == cudaErrorMemoryAllocation ? Errc::out_of_resources : Errc::unsupported;
-  return Error{code, std::string(call) + ": " + cudaGetErrorString(status), 0, "device"};
+  return byte_kernel(type);
 }
 
 }  // namespace

@@ -23,6 +23,8 @@ using JobKernel = void (*)(Job);
 JobKernel float_kernel(DataType type);
 JobKernel half_kernel(DataType type);
 JobKernel byte_kernel(DataType type);
+JobKernel short_kernel(DataType type);
 JobKernel word_kernel(DataType type);
+JobKernel long_kernel(DataType type);
 
 }  // namespace rondo::device
