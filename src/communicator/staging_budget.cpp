@@ -22,11 +22,13 @@ std::uint64_t left_of(std::uint64_t limit) { return limit > taken ? limit - take
 std::uint64_t limit_for_collectives(std::uint64_t budget_bytes) { return budget_bytes / 8 * 7; }
 
 // The first communicator's ranks get all they can use, the next ones less; when most is gone the others share what is left, ever less each. Where
-// ranks are threads a process needs several shares for each communicator, and keeps more for those to come.
+// ranks are threads a process needs several shares for each communicator, and keeps more for those to come. A communicator that is shrunk keeps its control
+// words until it is destroyed: so that the one in its place gets as much as it had, the first ones leave room for them.
 std::uint64_t next_share(std::uint64_t budget_bytes, std::uint64_t gone, std::uint64_t left, std::uint32_t ranks_here) {
   const std::uint64_t ranks = std::max(1u, ranks_here), sixteenth = budget_bytes / 16;
   const std::uint64_t for_first = ranks == 1 ? 9 * sixteenth : 8 * sixteenth, for_later = ranks == 1 ? 13 * sixteenth : 10 * sixteenth;
-  const std::uint64_t first = std::min(first_share_bytes, for_first / ranks), later = std::min(later_share_bytes, 2 * sixteenth / ranks);
+  const std::uint64_t for_shrunk = sixteenth / 4;
+  const std::uint64_t first = std::min(first_share_bytes, (for_first - for_shrunk) / ranks), later = std::min(later_share_bytes, 2 * sixteenth / ranks);
   std::uint64_t wanted = left / 32;
   if (gone + first <= for_first) wanted = first;
   else if (gone + later <= for_later) wanted = later;
