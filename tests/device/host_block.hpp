@@ -2,7 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <barrier>
 #include <chrono>
 #include <cstdint>
 #include <thread>
@@ -11,12 +10,32 @@
 
 namespace rondo::test {
 
+/// All threads of one block. Its own: the standard library's shares words with every other barrier, which would hide a missing order from the thread sanitizer.
+class BlockBarrier {
+ public:
+  explicit BlockBarrier(unsigned threads) : threads_(threads) {}
+  void wait() {
+    const unsigned turn = turn_.load(std::memory_order_relaxed);
+    if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == threads_) {
+      arrived_.store(0, std::memory_order_relaxed);
+      turn_.store(turn + 1, std::memory_order_release);
+    } else {
+      while (turn_.load(std::memory_order_acquire) == turn) std::this_thread::yield();
+    }
+  }
+
+ private:
+  const unsigned threads_;
+  std::atomic<unsigned> arrived_{0};
+  std::atomic<unsigned> turn_{0};
+};
+
 /// What the threads of one block have in common.
 struct HostBlockState {
   explicit HostBlockState(unsigned block_threads) : threads(block_threads), barrier(block_threads) {}
   device::Shared shared{};
   unsigned threads;
-  std::barrier<> barrier;
+  BlockBarrier barrier;
   std::atomic<unsigned> votes[2]{};  ///< of any(), by turns
 };
 
@@ -27,14 +46,14 @@ class HostBlock {
   device::Shared& shared() { return state_.shared; }
   unsigned thread() const { return thread_; }
   unsigned threads() const { return state_.threads; }
-  void sync() { state_.barrier.arrive_and_wait(); }
+  void sync() { state_.barrier.wait(); }
   bool any(bool value) {
     std::atomic<unsigned>& votes = state_.votes[turn_];
     turn_ ^= 1;
     if (value) votes.fetch_add(1, std::memory_order_relaxed);
-    state_.barrier.arrive_and_wait();
+    state_.barrier.wait();
     const bool result = votes.load(std::memory_order_relaxed) != 0;
-    state_.barrier.arrive_and_wait();
+    state_.barrier.wait();
     if (thread_ == 0) votes.store(0, std::memory_order_relaxed);  // read again two turns later
     return result;
   }

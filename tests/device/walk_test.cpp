@@ -5,7 +5,7 @@
 #include "device/host_gpu.hpp"
 #include "rondo/planner.hpp"
 #include "support/catch.hpp"
-#include "support/plan_steps.hpp"
+#include "support/sanitized.hpp"
 
 using namespace rondo;
 using namespace rondo::test;
@@ -61,6 +61,7 @@ Result<Plan> plan_of(const Request& request, std::string_view algorithm) {
 TEST_CASE("every algorithm's plans give right results by blocks") {
   const std::uint32_t ranks = GENERATE(2u, 3u, 4u, 8u);
   const unsigned threads = GENERATE(1u, 3u);
+  if (sanitized && (ranks == 3 || ranks == 8 || threads == 1)) return;  // minutes, and nothing new
   HostGpu gpu(ranks, 8, threads);
   gpu.piece_bytes = 4096;
   std::uint64_t seed = 1, ran = 0;
@@ -115,7 +116,7 @@ TEST_CASE("calls of all kinds follow one another by blocks") {
   gpu.piece_bytes = 1024;
   std::mt19937 random(5);
   const auto names = algorithm_names();
-  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+  for (std::uint64_t seed = 1; seed <= (sanitized ? 40 : 150); ++seed) {
     Request request;
     const Collective all[] = {Collective::all_reduce, Collective::broadcast, Collective::all_gather,
                               Collective::reduce,     Collective::scatter,   Collective::gather};
