@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <barrier>
 #include <cstdio>
-#include <cstdlib>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -40,13 +39,6 @@ struct Found {
   std::uint32_t blocks = 0;
 };
 
-void must(const Result<void>& result) {
-  if (result) return;
-  std::fprintf(stderr, "bench_cuda: %s\n", to_string(result.error()).c_str());
-  std::fflush(nullptr);
-  std::_Exit(1);  // the other ranks' threads go on: nothing that they use may be taken down
-}
-
 /// One rank of one case. Every rank's loop is the same; what it finds is rank 0's word, of the slowest rank's time.
 class Rank {
  public:
@@ -59,7 +51,7 @@ class Rank {
         input_(sets_ * what.bytes),
         output_(sets_ * what.bytes),
         host_(host) {
-    bench_cuda::must(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "a stream");
+    must(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "a stream");
   }
   ~Rank() { (void)cudaStreamDestroy(stream_); }
   Rank(const Rank&) = delete;
@@ -92,16 +84,16 @@ class Rank {
     std::vector<std::byte> data(case_.bytes);
     fill_input(shape_, 7, data.data());
     const Call first = call(0);
-    bench_cuda::must(cudaMemcpy(const_cast<void*>(first.input), data.data(), data.size(), cudaMemcpyHostToDevice), "copying");
+    must(cudaMemcpy(const_cast<void*>(first.input), data.data(), data.size(), cudaMemcpyHostToDevice), "copying");
     together_.arrive_and_wait();
     must(gpu_.run(first, stream_));
-    bench_cuda::must(cudaStreamSynchronize(stream_), "running a collective");
+    must(cudaStreamSynchronize(stream_), "running a collective");
     must(gpu_.check());
-    bench_cuda::must(cudaMemcpy(data.data(), first.output, data.size(), cudaMemcpyDeviceToHost), "copying");
+    must(cudaMemcpy(data.data(), first.output, data.size(), cudaMemcpyDeviceToHost), "copying");
     const std::uint64_t wrong = count_wrong(shape_, 7, data.data());
     // In place, values would grow without end.
-    bench_cuda::must(cudaMemset(first.output, 0, case_.bytes), "zeroing");
-    bench_cuda::must(cudaStreamSynchronize(nullptr), "zeroing");
+    must(cudaMemset(first.output, 0, case_.bytes), "zeroing");
+    must(cudaStreamSynchronize(nullptr), "zeroing");
     return wrong;
   }
 
@@ -110,7 +102,7 @@ class Rank {
     std::uint64_t k = 0;
     Stopwatch watch;
     for (std::uint32_t round = 0; round <= count; ++round) {
-      bench_cuda::must(cudaStreamSynchronize(stream_), "waiting");
+      must(cudaStreamSynchronize(stream_), "waiting");
       together_.arrive_and_wait();
       enqueue(k++);  // ranks come together in it, before the clock starts
       watch.start(stream_);
@@ -126,12 +118,12 @@ class Rank {
   double replays() {
     cudaGraph_t graph = nullptr;
     cudaGraphExec_t ready = nullptr;
-    bench_cuda::must(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "capturing");
+    must(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "capturing");
     for (std::uint32_t k = 0; k < graph_calls; ++k) must(gpu_.run(call(k), stream_));
-    bench_cuda::must(cudaStreamEndCapture(stream_, &graph), "capturing");
-    bench_cuda::must(cudaGraphInstantiate(&ready, graph, 0), "making a graph");
-    const double us = rounds(9, 5, [&](std::uint64_t) { bench_cuda::must(cudaGraphLaunch(ready, stream_), "launching a graph"); });
-    bench_cuda::must(cudaStreamSynchronize(stream_), "waiting");
+    must(cudaStreamEndCapture(stream_, &graph), "capturing");
+    must(cudaGraphInstantiate(&ready, graph, 0), "making a graph");
+    const double us = rounds(9, 5, [&](std::uint64_t) { must(cudaGraphLaunch(ready, stream_), "launching a graph"); });
+    must(cudaStreamSynchronize(stream_), "waiting");
     (void)cudaGraphExecDestroy(ready);
     (void)cudaGraphDestroy(graph);
     return us / graph_calls;

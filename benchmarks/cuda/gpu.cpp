@@ -9,11 +9,26 @@
 #include "support/median.hpp"
 
 namespace bench_cuda {
+namespace {
+
+/// Other ranks' threads may go on: nothing that they use may be taken down.
+[[noreturn]] void end() {
+  std::fflush(nullptr);
+  std::_Exit(1);
+}
+
+}  // namespace
 
 void must(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
   std::fprintf(stderr, "bench_cuda: %s: %s\n", what, cudaGetErrorString(status));
-  std::exit(1);
+  end();
+}
+
+void must(const rondo::Result<void>& result) {
+  if (result) return;
+  std::fprintf(stderr, "bench_cuda: %s\n", to_string(result.error()).c_str());
+  end();
 }
 
 Buffer::Buffer(std::uint64_t bytes) {

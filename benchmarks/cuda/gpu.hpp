@@ -7,10 +7,13 @@
 #include <functional>
 #include <memory>
 
+#include "rondo/result.hpp"
+
 namespace bench_cuda {
 
-/// Ends the program where CUDA says no.
+/// Ends the program where CUDA or Rondo says no.
 void must(cudaError_t status, const char* what);
+void must(const rondo::Result<void>& result);
 
 struct FreeDevice {
   void operator()(void* memory) const { (void)cudaFree(memory); }

@@ -1,7 +1,6 @@
 // Reductions of n sources, and fused buckets: bytes read and written in a second, as parts of what the GPU's own copy reaches.
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <random>
 #include <string>
 #include <vector>
@@ -15,12 +14,6 @@ namespace {
 
 using namespace rondo;
 using nlohmann::json;
-
-void must(const Result<void>& result) {
-  if (result) return;
-  std::fprintf(stderr, "bench_cuda: %s\n", to_string(result.error()).c_str());
-  std::exit(1);
-}
 
 /// Also as a part of what the copy of just as many bytes reaches, which takes its time to begin and to end, too.
 json row(const std::string& what, double bytes, double us, double copy) {

@@ -61,28 +61,26 @@ RONDO_HD inline std::uint16_t bf16_of(std::uint32_t bits) {
   return static_cast<std::uint16_t>((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
 }
 
-/// e4m3 has no infinity, and its only NaN is all ones. Too large a number, and infinity, becomes ±448.
-RONDO_HD inline std::uint8_t e4m3_of(std::uint32_t bits) {
+/// A byte with that many bits of exponent and fraction. A NaN is all ones; too large a number, and infinity, becomes the largest finite one, of its sign.
+template <unsigned exponent_bits, unsigned fraction_bits>
+RONDO_HD inline std::uint8_t saturated(std::uint32_t bits, std::uint32_t largest) {
   const std::uint32_t sign = bits >> 24 & 0x80, magnitude = bits & 0x7FFFFFFF;
   if (magnitude > 0x7F800000) return 0x7F;
-  std::uint32_t result = magnitude == 0x7F800000 ? 0x7Eu : rounded_magnitude<4, 3>(magnitude);
-  if (result > 0x7E) result = 0x7E;
+  std::uint32_t result = magnitude == 0x7F800000 ? largest : rounded_magnitude<exponent_bits, fraction_bits>(magnitude);
+  if (result > largest) result = largest;
   return static_cast<std::uint8_t>(sign | result);
 }
+
+/// e4m3 has no infinity, and its only NaN is all ones. The largest number is 448.
+RONDO_HD inline std::uint8_t e4m3_of(std::uint32_t bits) { return saturated<4, 3>(bits, 0x7E); }
 
 RONDO_HD inline std::uint32_t of_e4m3(std::uint8_t byte) {
   const std::uint32_t sign = static_cast<std::uint32_t>(byte & 0x80) << 24, magnitude = byte & 0x7Fu;
   return magnitude == 0x7F ? sign | 0x7FC00000u : sign | widened_magnitude<4, 3>(magnitude);
 }
 
-/// Too large a number, and infinity, becomes ±57344.
-RONDO_HD inline std::uint8_t e5m2_of(std::uint32_t bits) {
-  const std::uint32_t sign = bits >> 24 & 0x80, magnitude = bits & 0x7FFFFFFF;
-  if (magnitude > 0x7F800000) return 0x7F;
-  std::uint32_t result = magnitude == 0x7F800000 ? 0x7Bu : rounded_magnitude<5, 2>(magnitude);
-  if (result > 0x7B) result = 0x7B;
-  return static_cast<std::uint8_t>(sign | result);
-}
+/// The largest number is 57344.
+RONDO_HD inline std::uint8_t e5m2_of(std::uint32_t bits) { return saturated<5, 2>(bits, 0x7B); }
 
 /// e5m2 is the upper half of f16.
 RONDO_HD inline std::uint32_t of_e5m2(std::uint8_t byte) { return of_f16(static_cast<std::uint16_t>(byte << 8)); }

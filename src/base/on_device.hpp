@@ -4,13 +4,14 @@
 #include <cuda_runtime_api.h>
 
 #include <string>
+#include <string_view>
 
 #include "rondo/result.hpp"
 
 namespace rondo {
 
 /// `what`, with CUDA's words. io: a GPU that has failed, or earlier work on it.
-inline Error cuda_error(cudaError_t status, const std::string& what) {
+inline Error cuda_error(cudaError_t status, std::string_view what) {
   Errc code = Errc::io;
   switch (status) {
     case cudaErrorNoDevice:
@@ -32,11 +33,11 @@ inline Error cuda_error(cudaError_t status, const std::string& what) {
     case cudaErrorInvalidDevice: code = Errc::invalid_argument; break;
     default: break;
   }
-  return Error{code, what + ": " + cudaGetErrorString(status) + " (" + cudaGetErrorName(status) + ")", 0, "CUDA"};
+  return Error{code, std::string(what) + ": " + cudaGetErrorString(status) + " (" + cudaGetErrorName(status) + ")", 0, "CUDA"};
 }
 
 /// The same as a result. Takes the error off CUDA's own record of the last one.
-inline Result<void> cuda_result(cudaError_t status, const std::string& what) {
+inline Result<void> cuda_result(cudaError_t status, std::string_view what) {
   if (status == cudaSuccess) return {};
   (void)cudaGetLastError();
   return cuda_error(status, what);

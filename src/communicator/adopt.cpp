@@ -1,17 +1,12 @@
 // Plans that the program brings along: proved, then run as written.
+#include "communicator/adopt.hpp"
+
 #include <functional>
 
 #include "communicator/impl.hpp"
-#include "rondo/verifier.hpp"
 
 namespace rondo {
 namespace {
-
-Result<Proof> prove(const Plan& plan, const char* what) {
-  Proof proof = verify(plan);
-  if (proof.proved()) return proof;
-  return Error{Errc::invalid_plan, "plan '" + plan.header.algorithm + "'" + what + " is wrong: " + to_string(proof.violations.front()), 0, "use_plan"};
-}
 
 /// Whether ranks read peers' buffers and write into none of them: what calls on symmetric memory run as it stands.
 bool reads_peers_alone(const Plan& plan) {
@@ -39,12 +34,22 @@ Result<void> check_channels(const Plan& plan) {
 
 }  // namespace
 
+std::optional<Error> wrong_ranks(const Plan& plan, std::uint32_t ranks) {
+  if (plan.header.ranks == ranks) return std::nullopt;
+  return Error{Errc::invalid_argument, "plan '" + plan.header.algorithm + "' is for " + std::to_string(plan.header.ranks) + " ranks, the communicator has " +
+                                           std::to_string(ranks), 0, "use_plan"};
+}
+
+Result<Proof> prove(const Plan& plan, const char* what) {
+  Proof proof = verify(plan);
+  if (proof.proved()) return proof;
+  return Error{Errc::invalid_plan, "plan '" + plan.header.algorithm + "'" + what + " is wrong: " + to_string(proof.violations.front()), 0, "use_plan"};
+}
+
 Result<void> Communicator::Impl::adopt_plan(Channel& channel, const Plan& plan, bool unverified) {
   if (born_in_ != fork_generation()) return forked_error();
   if (broken_.load(std::memory_order_acquire)) return broken_error();
-  if (plan.header.ranks != channel.context.size())
-    return Error{Errc::invalid_argument, "plan '" + plan.header.algorithm + "' is for " + std::to_string(plan.header.ranks) + " ranks, the communicator has " +
-                                             std::to_string(channel.context.size()), 0, "use_plan"};
+  if (auto error = wrong_ranks(plan, channel.context.size())) return *error;
   if (auto form = check_form(plan, unverified ? Form::runnable : Form::whole); !form) return form;
   if (plan.header.collective == Collective::all_to_all_v && !plan.header.neutral)
     return Error{Errc::unsupported,

@@ -6,6 +6,7 @@
 
 #include "communicator/check.hpp"
 #include "communicator/impl.hpp"
+#include "executor/integer_scale.hpp"
 
 namespace rondo {
 namespace {
@@ -108,7 +109,7 @@ Error wrong_pointers(const PointerRule& rule, const CallIdentity& call, const vo
 /// Integers are multiplied by what the factor has before its point.
 std::optional<Error> wrong_scale(ReduceOp op, DataType type, double scale) {
   const bool floating = type == DataType::f16 || type == DataType::bf16 || type == DataType::f32 || type == DataType::f64;
-  if (op != ReduceOp::premul_sum || floating || (scale >= -0x1p63 && scale < 0x1p63)) return std::nullopt;
+  if (op != ReduceOp::premul_sum || floating || fits_integers(scale)) return std::nullopt;
   return wrong("premul_sum of " + std::string(to_string(type)) + " with the factor " + std::to_string(scale) + "; accepted: at least -2^63 and below 2^63");
 }
 

@@ -7,6 +7,9 @@
 #include "executor/compile.hpp"
 
 namespace rondo::device {
+
+static_assert(cells_per_line * cell_payload == inline_payload, "the compiler counts lines, blocks go by cells");
+
 namespace {
 
 constexpr std::uint64_t least_thread_bytes = 32;     ///< a block moves fewer for each of its threads sooner than another one would have begun

@@ -30,8 +30,6 @@ struct Fitted {
   std::uint32_t threads = 1;
   std::uint64_t skew = 0;
   std::uint64_t slice_bytes = 0;
-
-  std::uint32_t blocks() const { return slices * static_cast<std::uint32_t>(executable.lanes.size()); }
 };
 
 /// Compiles `plan`, lowered. Errors: as compile(); unsupported names what has no form on GPUs (all_to_all_v, wire types), or which limit the plan exceeds.

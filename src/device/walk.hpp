@@ -7,16 +7,11 @@
 #include "device/job.hpp"
 #include "device/shared.hpp"
 #include "device/watch.hpp"
+#include "executor/call_numbers.hpp"
 #include "kernels/cuda/host_device.hpp"
 #include "kernels/cuda/span.hpp"
 
 namespace rondo::device {
-
-/// As executor/context.hpp: the history after one more call.
-RONDO_HD inline std::uint32_t chain(std::uint32_t history, std::uint32_t digest) {
-  const std::uint32_t mixed = (history ^ digest) * 0x9e3779b1u;
-  return mixed ^ (mixed >> 15);
-}
 
 /// A lane in a slice. `Element` is what reductions combine; of calls that combine nothing, any.
 template <class Element, class Block>
@@ -47,7 +42,7 @@ class Walk : private Watch<Block> {
     if (block_.thread() == 0) {
       const std::uint64_t call = own.call + 1;
       shared_.call = call;
-      shared_.flag = call << 32 | chain(static_cast<std::uint32_t>(own.history), job_.digest);
+      shared_.flag = call << 32 | chained(static_cast<std::uint32_t>(own.history), job_.digest);
       shared_.entered = call <= 2 || own.entered_by_all + 1 >= call;
       shared_.usable = block_.load_relaxed(&own.state) == 0;
       // Pairs with the peers' poll of it below. What this rank's calls before did lies before it without a release: those kernels have ended.

@@ -70,17 +70,10 @@ RONDO_HD bool Walk<Element, Block>::take_in(const ExecStep& step, std::uint32_t 
   for (std::uint32_t k = block_.thread(); k < step.sources * cells; k += block_.threads()) {
     const std::uint32_t source = k / cells, cell = k % cells;
     const ExecOperand& from_where = operand(step, source);
-    const std::uint64_t left = step.chunk_bytes - cell * cell_payload;
-    const std::uint64_t bytes = step.chunk_bytes == 0 ? 0 : left < cell_payload ? left : cell_payload;
-    std::byte* to = shared_.inlined + source * padded + cell * cell_payload;
-    if (from_where.kind == ExecOperand::inline_line) {
-      std::uint64_t payload = 0;
-      if (!this->poll_cell(cells_of(from_where) + cell, payload, from_where.base, step.source_step)) return false;
-      if (bytes != 0) *reinterpret_cast<std::uint64_t*>(to) = payload;
-    } else {
-      const std::byte* from = shared_.bases[from_where.base] + from_where.offset + cell * cell_payload;
-      for (std::uint64_t i = 0; i < bytes; ++i) to[i] = from[i];
-    }
+    std::uint64_t payload = 0;
+    if (from_where.kind != ExecOperand::inline_line) payload = bytes_of_cell(shared_.bases[from_where.base] + from_where.offset, step.chunk_bytes, cell);
+    else if (!this->poll_cell(cells_of(from_where) + cell, payload, from_where.base, step.source_step)) return false;
+    if (step.chunk_bytes != 0) *reinterpret_cast<std::uint64_t*>(shared_.inlined + source * padded + cell * cell_payload) = payload;
   }
   return true;
 }

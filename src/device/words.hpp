@@ -14,7 +14,6 @@ inline constexpr std::uint32_t max_slices = 512;  ///< parts of a message that r
 inline constexpr std::uint32_t inline_lines = 32; ///< as the compiler counts them, of one call parity
 inline constexpr std::uint32_t cells_per_line = 7;
 inline constexpr std::uint32_t cell_payload = 8;
-inline constexpr unsigned progress_call_shift = 24;  ///< progress word = call << 24 | signals done in this call
 
 /// Why a rank's calls ended; RankWords::state and Report::outcome.
 enum class Outcome : std::uint64_t { running = 0, mismatch, peer_failed, deadline_exceeded, aborted };

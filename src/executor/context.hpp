@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "executor/call_numbers.hpp"
 #include "executor/slot_layout.hpp"
 #include "rondo/transport.hpp"
 #include "rondo/types.hpp"
@@ -45,13 +46,6 @@ struct ToldCall {
   std::uint64_t sequence = 0;  ///< 0: none
   CallIdentity identity;
 };
-
-/// The history after one more call. Flags carry it, so that ranks that disagreed in a call where nobody waited find out at
-/// the next flag.
-inline std::uint32_t chained(std::uint32_t history, std::uint32_t digest) {
-  const std::uint32_t mixed = (history ^ digest) * 0x9e3779b1u;
-  return mixed ^ (mixed >> 15);
-}
 
 /// Where members' buffers are that peers can read, and the words by which calls tell of them: distances from a member's home, or
 /// addresses where all members are threads of one process.

@@ -6,6 +6,7 @@
 
 #include "base/clock.hpp"
 #include "base/crash_point.hpp"
+#include "executor/integer_scale.hpp"
 #include "executor/pointer_buffer.hpp"
 #include "executor/run.hpp"
 #include "executor/small_copy.hpp"
@@ -329,7 +330,7 @@ void BasicRun<digests>::combine(const ExecStep& step, const void* const* sources
       if (exec.operands[step.first_operand + i].contribution) call.scaled_sources |= std::uint64_t{1} << i;
     call.scale = scale_;
     // Of integers alone, whose factor was judged with the call's arguments.
-    call.integer_scale = scale_ >= -0x1p63 && scale_ < 0x1p63 ? static_cast<std::int64_t>(scale_) : 0;
+    call.integer_scale = integer_scale(scale_);
   }
   exec.kernel(call);
 }

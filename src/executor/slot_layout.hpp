@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "base/cache_hints.hpp"
+#include "executor/call_numbers.hpp"
 #include "executor/sleep.hpp"
 
 namespace rondo {
@@ -16,8 +17,6 @@ namespace rondo {
 /// give back the neighbour, too, whenever it writes there.
 inline constexpr std::size_t line_pair = 128;
 inline constexpr std::uint32_t inline_payload = 56;   ///< payload bytes of an inline line; its flag takes the rest
-inline constexpr unsigned progress_call_shift = 24;   ///< progress word = call << 24 | signals done in this call
-inline constexpr std::uint64_t max_signals = 1u << progress_call_shift;
 
 using SharedWord = std::atomic<std::uint64_t>;
 static_assert(SharedWord::is_always_lock_free && sizeof(SharedWord) == 8, "shared words must be plain memory");

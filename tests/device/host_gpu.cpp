@@ -5,6 +5,7 @@
 
 #include "device/host_block.hpp"
 #include "device/walk.hpp"
+#include "executor/integer_scale.hpp"
 #include "kernels/cuda/element.hpp"
 
 namespace rondo::test {
@@ -57,7 +58,7 @@ Result<void> HostGpu::run(const HostCall& call, std::vector<std::uint32_t> prese
     jobs[rank].operands = exec.operands.data();
     jobs[rank].digest = call.digests.empty() ? 7 : call.digests[rank];
     jobs[rank].scale = call.scales.empty() ? 1 : call.scales[rank];
-    jobs[rank].integer_scale = static_cast<std::int64_t>(jobs[rank].scale);
+    jobs[rank].integer_scale = integer_scale(jobs[rank].scale);
     jobs[rank].input = static_cast<const std::byte*>(call.inputs[rank]);
     jobs[rank].output = static_cast<std::byte*>(call.outputs[rank]);
   }

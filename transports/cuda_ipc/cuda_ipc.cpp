@@ -5,8 +5,9 @@
 
 #include <cstring>
 #include <string>
+#include <utility>
 
-#include "base/on_device.hpp"
+#include "base/device_memory.hpp"
 #include "base/process_number.hpp"
 
 namespace rondo {
@@ -22,7 +23,6 @@ struct Card {
   std::uint64_t bytes = 0;
   std::int64_t pid = 0;
   std::int32_t device = 0;
-  cudaUUID_t gpu{};
   cudaIpcMemHandle_t handle{};
 };
 
@@ -34,7 +34,7 @@ class CudaIpc final : public Transport {
   ~CudaIpc() override {
     const OnDevice on(options_.device);
     for (std::byte* opened : opened_) (void)cudaIpcCloseMemHandle(opened);
-    if (own_ != nullptr) (void)cudaFree(own_);
+    own_.reset();
   }
   CudaIpc(const CudaIpc&) = delete;
   CudaIpc& operator=(const CudaIpc&) = delete;
@@ -44,23 +44,19 @@ class CudaIpc final : public Transport {
   Result<Address> address() override {
     const OnDevice on(options_.device);
     if (auto current = on.result(); !current) return current.error();
-    void* memory = nullptr;
-    const std::string what = "taking " + std::to_string(options_.segment_bytes) + " bytes of GPU memory";
-    if (auto taken = cuda_result(cudaMalloc(&memory, options_.segment_bytes), what); !taken) return taken.error();
-    own_ = static_cast<std::byte*>(memory);
-    if (auto zeroed = cuda_result(cudaMemset(own_, 0, options_.segment_bytes), "zeroing GPU memory"); !zeroed) return zeroed.error();
+    auto memory = take_device(options_.segment_bytes);
+    if (!memory) return memory.error();
+    own_ = std::move(*memory);
+    if (auto zeroed = cuda_result(cudaMemset(own_.get(), 0, options_.segment_bytes), "zeroing GPU memory"); !zeroed) return zeroed.error();
     if (auto done = cuda_result(cudaDeviceSynchronize(), "zeroing GPU memory"); !done) return done.error();
     Card card;
     card.process = process_number();
-    card.address = reinterpret_cast<std::uintptr_t>(own_);
+    card.address = reinterpret_cast<std::uintptr_t>(own_.get());
     card.bytes = options_.segment_bytes;
     card.pid = getpid();
     card.device = options_.device;
-    cudaDeviceProp properties;
-    if (auto asked = cuda_result(cudaGetDeviceProperties(&properties, options_.device), "asking what GPU this is"); !asked) return asked.error();
-    card.gpu = properties.uuid;
     // Where a machine has no such handles, only processes miss them.
-    if (cudaIpcGetMemHandle(&card.handle, own_) != cudaSuccess) (void)cudaGetLastError();
+    if (cudaIpcGetMemHandle(&card.handle, own_.get()) != cudaSuccess) (void)cudaGetLastError();
     Address address;
     address.bytes.resize(sizeof card);
     std::memcpy(address.bytes.data(), &card, sizeof card);
@@ -117,7 +113,7 @@ class CudaIpc final : public Transport {
   }
 
   CudaIpcOptions options_;
-  std::byte* own_ = nullptr;
+  DeviceMemory own_;
   std::vector<std::byte*> segments_;
   std::vector<std::byte*> opened_;
 };

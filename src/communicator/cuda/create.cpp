@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -125,6 +124,11 @@ Result<Introduction> introduce(const CudaOptions& options) {
 
 bool same_gpu(const Introduction& one, const Introduction& other) { return std::memcmp(one.gpu, other.gpu, sizeof one.gpu) == 0; }
 
+/// How many ranks have the GPU that one has.
+std::uint32_t sharing(const Introduction& one, const std::vector<Introduction>& all) {
+  return static_cast<std::uint32_t>(std::count_if(all.begin(), all.end(), [&](const Introduction& other) { return same_gpu(one, other); }));
+}
+
 auto options_of(const Introduction& of) {
   return std::tuple(of.blocks, of.threads, of.piece_bytes, of.staging_bytes, of.timeout_ns, std::string(of.algorithm));
 }
@@ -151,22 +155,19 @@ Result<void> check_all(const Communicator& host, const std::vector<Introduction>
 /// Blocks must all run at once, with those of the ranks they wait for.
 std::uint32_t blocks_for(const CudaOptions& options, const std::vector<Introduction>& all) {
   std::uint32_t least = device::max_slices;
-  for (const Introduction& one : all) {
-    const auto sharing = static_cast<std::uint32_t>(std::count_if(all.begin(), all.end(), [&](const Introduction& other) { return same_gpu(one, other); }));
-    least = std::min(least, std::max(1u, one.room_blocks / sharing));
-  }
+  for (const Introduction& one : all) least = std::min(least, std::max(1u, one.room_blocks / sharing(one, all)));
   return options.blocks == 0 ? least : std::min(options.blocks, least);
 }
 
 /// Streams share CUDA's connections to a GPU. A call that waits for its rank's call before it keeps what is behind it in its connection from running: perhaps
 /// the very call that a peer waits for.
 void warn_of_connections(const Introduction& mine, const std::vector<Introduction>& all) {
-  const auto sharing = std::count_if(all.begin(), all.end(), [&](const Introduction& other) { return same_gpu(mine, other); });
+  const std::uint32_t ranks = sharing(mine, all);
   const Environment environment = read_environment();
   const auto set = environment.find("CUDA_DEVICE_MAX_CONNECTIONS");
   const long connections = set == environment.end() ? default_connections : std::strtol(set->second.c_str(), nullptr, 10);
-  if (sharing * streams_of_rank <= connections || &mine != &all.front()) return;
-  log_warn(std::to_string(sharing) + " ranks share GPU " + std::to_string(mine.device) + ", to which this process has " + std::to_string(connections) +
+  if (ranks * streams_of_rank <= connections || &mine != &all.front()) return;
+  log_warn(std::to_string(ranks) + " ranks share GPU " + std::to_string(mine.device) + ", to which this process has " + std::to_string(connections) +
            " connections: calls may keep one another from running until their timeout; set CUDA_DEVICE_MAX_CONNECTIONS=32 before the program starts");
 }
 
@@ -174,9 +175,9 @@ CostModel cost_of(const std::vector<Introduction>& all) {
   device::GpuFigures figures;
   figures.memory_bytes_per_s = all.front().memory_bytes_per_s;
   figures.cache_bytes = all.front().cache_bytes;
-  for (const Introduction& one : all)
-    if (!same_gpu(one, all.front())) figures.same = 0;
-  figures.ranks = static_cast<double>(std::count_if(all.begin(), all.end(), [&](const Introduction& other) { return same_gpu(all.front(), other); }));
+  const std::uint32_t ranks = sharing(all.front(), all);
+  figures.ranks = ranks;
+  figures.same = ranks == all.size() ? 1 : 0;
   return device::gpu_cost(figures);
 }
 
@@ -187,7 +188,6 @@ Result<void> take_memory(CudaParts& parts) {
   parts.group.rank = host.rank();
   parts.group.ranks = host.size();
   parts.group.layout.half_bytes = parts.options.staging_bytes / 2 / staging_unit * staging_unit;
-  parts.group.one_gpu = parts.one_gpu;
   parts.group.timeout_ns = static_cast<std::uint64_t>(parts.options.timeout.count());
   parts.transport = make_cuda_ipc_transport({parts.device, parts.group.layout.total_bytes()});
   auto address = parts.transport->address();
@@ -239,7 +239,7 @@ Result<CudaCommunicator> CudaCommunicator::create(Communicator& host, const Cuda
   parts.blocks = blocks_for(options, *all);
   parts.threads = threads_of(options);
   parts.one_process = std::all_of(all->begin(), all->end(), [&](const Introduction& one) { return one.process == mine->process; });
-  parts.one_gpu = std::all_of(all->begin(), all->end(), [&](const Introduction& one) { return same_gpu(one, *mine); });
+  parts.group.one_gpu = sharing(*mine, *all) == all->size();
   parts.cost = cost_of(*all);
   for (const Introduction& one : *all)
     if (same_gpu(one, *mine) && one.process == mine->process && one.enqueued != mine->enqueued)

@@ -5,11 +5,12 @@
 #include <functional>
 #include <thread>
 
+#include "communicator/adopt.hpp"
 #include "communicator/check.hpp"
 #include "communicator/cuda/impl.hpp"
 #include "device/cuda/launch.hpp"
 #include "device/shared.hpp"
-#include "rondo/verifier.hpp"
+#include "executor/integer_scale.hpp"
 
 namespace rondo {
 namespace {
@@ -27,14 +28,8 @@ PlanningOptions planning_of(const CudaParts& parts) {
   PlanningOptions options;
   options.algorithm = parts.options.algorithm;
   options.limits.staging_bytes = parts.group.layout.half_bytes / parts.blocks;
-  options.limits.inline_bytes = std::min<std::uint32_t>(device::inline_lines * 56, device::inline_room / (parts.group.ranks + 1) / 16 * 16);
+  options.limits.inline_bytes = std::min<std::uint32_t>(device::inline_lines * inline_payload, device::inline_room / (parts.group.ranks + 1) / 16 * 16);
   return options;
-}
-
-Result<void> prove(const Plan& plan, const char* what) {
-  const Proof proof = verify(plan);
-  if (proof.proved()) return {};
-  return Error{Errc::invalid_plan, "plan '" + plan.header.algorithm + "'" + what + " is wrong: " + to_string(proof.violations.front()), 0, "use_plan"};
 }
 
 }  // namespace
@@ -42,7 +37,7 @@ Result<void> prove(const Plan& plan, const char* what) {
 CudaCommunicator::Impl::Impl(CudaParts parts)
     : parts_(std::move(parts)),
       plans_(DevicePlanSource{parts_.host->topology(), parts_.cost, planning_of(parts_), parts_.group, parts_.blocks, parts_.threads,
-                              parts_.options.piece_bytes, parts_.one_process},
+                              parts_.options.piece_bytes},
              std::move(parts_.plans)) {}
 
 /// Whether they do within a while.
@@ -78,7 +73,8 @@ PlanKey CudaCommunicator::Impl::key_of(const Call& call) const {
 
 Result<void> CudaCommunicator::Impl::wrong_memory(const void* memory, const char* name) const {
   cudaPointerAttributes attributes{};
-  if (auto asked = cuda_result(cudaPointerGetAttributes(&attributes, memory), std::string("asking where ") + name + " lies"); !asked) return asked;
+  if (const cudaError_t status = cudaPointerGetAttributes(&attributes, memory); status != cudaSuccess)
+    return cuda_result(status, std::string("asking where ") + name + " lies");
   if (attributes.type == cudaMemoryTypeManaged) return {};
   if (attributes.type != cudaMemoryTypeDevice) return wrong(std::string(name) + " is not GPU memory; accepted: memory of GPU " + std::to_string(parts_.device));
   if (attributes.device != parts_.device)
@@ -105,7 +101,7 @@ Result<void> CudaCommunicator::Impl::run(const Call& call, cudaStream_t stream) 
   job.input = static_cast<const std::byte*>(call.input);
   job.output = static_cast<std::byte*>(call.output);
   job.scale = call.scale;
-  job.integer_scale = call.scale >= -0x1p63 && call.scale < 0x1p63 ? static_cast<std::int64_t>(call.scale) : 0;
+  job.integer_scale = integer_scale(call.scale);
   return enqueue(job, call.type, plan.reduces, stream);
 }
 
@@ -156,15 +152,13 @@ Result<void> CudaCommunicator::Impl::check() const {
 }
 
 Result<void> CudaCommunicator::Impl::use_plan(const Plan& plan, bool unverified) {
-  if (plan.header.ranks != parts_.group.ranks)
-    return Error{Errc::invalid_argument, "plan '" + plan.header.algorithm + "' is for " + std::to_string(plan.header.ranks) + " ranks, the communicator has " +
-                                             std::to_string(parts_.group.ranks), 0, "use_plan"};
+  if (auto error = wrong_ranks(plan, parts_.group.ranks)) return *error;
   if (auto form = check_form(plan, unverified ? Form::runnable : Form::whole); !form) return form;
   if (!unverified)
-    if (auto proved = prove(plan, ""); !proved) return proved;
+    if (auto proved = prove(plan, ""); !proved) return proved.error();
   Plan ready = lower(insert_shadows(plan));
   if (!unverified)
-    if (auto proved = prove(ready, ", lowered to mapped links,"); !proved) return proved;
+    if (auto proved = prove(ready, ", lowered to mapped links,"); !proved) return proved.error();
   plans_.use(std::move(ready), std::hash<std::string>{}(write_plan(plan)));
   return {};
 }

@@ -35,7 +35,6 @@ struct DevicePlanSource {
   std::uint32_t blocks = 1;
   std::uint32_t threads = 1;
   std::uint64_t piece_bytes = 0;
-  bool direct = false;  ///< ranks can read one another's buffers
 };
 
 class DevicePlans {
@@ -51,7 +50,6 @@ class DevicePlans {
   void use(Plan plan, std::uint64_t hash);
 
   Result<Plan> plan(const PlanKey& key) const;
-  const DevicePlanSource& source() const { return source_; }
 
  private:
   struct Imported {

@@ -23,7 +23,6 @@ struct CudaParts {
   std::uint32_t blocks = 1;
   std::uint32_t threads = 1;
   bool one_process = false;
-  bool one_gpu = false;
   std::optional<Communicator> host;
   std::unique_ptr<Transport> transport;
   PinnedMemory words;      ///< HostWords

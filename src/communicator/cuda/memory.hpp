@@ -1,4 +1,4 @@
-// Memory and events of a GPU that go back by themselves.
+// Memory of a GPU that is given out in parts, memory that it reads, streams and events, which go back by themselves.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -7,13 +7,10 @@
 #include <cstdint>
 #include <memory>
 
-#include "base/on_device.hpp"
+#include "base/device_memory.hpp"
 
 namespace rondo {
 
-struct FreeDevice {
-  void operator()(void* memory) const { (void)cudaFree(memory); }
-};
 struct FreePinned {
   void operator()(void* memory) const { (void)cudaFreeHost(memory); }
 };
@@ -23,17 +20,9 @@ struct DestroyEvent {
 struct DestroyStream {
   void operator()(CUstream_st* stream) const { (void)cudaStreamDestroy(stream); }
 };
-using DeviceMemory = std::unique_ptr<void, FreeDevice>;
 using PinnedMemory = std::unique_ptr<void, FreePinned>;
 using CudaEvent = std::unique_ptr<CUevent_st, DestroyEvent>;
 using CudaStream = std::unique_ptr<CUstream_st, DestroyStream>;
-
-/// Of the current device.
-inline Result<DeviceMemory> take_device(std::uint64_t bytes) {
-  void* memory = nullptr;
-  if (auto taken = cuda_result(cudaMalloc(&memory, bytes), "taking " + std::to_string(bytes) + " bytes of GPU memory"); !taken) return taken.error();
-  return DeviceMemory(memory);
-}
 
 /// Memory that is taken once and given out in parts, which go back together: taking more from CUDA while peers' blocks wait for this rank may wait for them.
 class DeviceArena {

@@ -27,8 +27,7 @@ JobKernel kernel_of(DataType type) {
 }  // namespace
 
 Result<void> launch(const Job& job, DataType type, bool reduces, void* stream) {
-  Job copy = job;
-  void* arguments[] = {&copy};
+  void* arguments[] = {const_cast<Job*>(&job)};  // read alone
   const JobKernel kernel = kernel_of(reduces ? type : DataType::u8);
   const cudaError_t status = cudaLaunchKernel(reinterpret_cast<const void*>(kernel), dim3(job.lane_count, job.slices), dim3(job.threads), arguments, 0,
                                               static_cast<cudaStream_t>(stream));
