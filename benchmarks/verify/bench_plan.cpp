@@ -41,7 +41,7 @@ int main(int count, char** arguments) {
     for (int run = 0; run < 5; ++run) {
       begin = Clock::now();
       PlanLimits limits;
-      limits.mapped = false;
+      limits.reach = Reach::messages;
       const auto plan = make_plan(topology, cost, limits, {Collective::all_reduce, ranks, (std::uint64_t{1} << 30) / 4}, algorithm);
       if (!plan) {
         std::fprintf(stderr, "bench_plan: %s\n", to_string(plan.error()).c_str());

@@ -24,7 +24,7 @@ struct Case {
 bool measure(const Case& of) {
   Request request{of.collective, of.ranks, (64u << 20) / 4};
   PlanLimits limits;
-  limits.mapped = of.mapped;
+  limits.reach = of.mapped ? Reach::memory : Reach::messages;
   limits.staging_bytes = 1u << 30;
   const auto plan = make_plan(Topology{}, cost_model(Topology{}, of.ranks), limits, request, of.algorithm);
   if (!plan) {

@@ -45,7 +45,7 @@ std::optional<Plan> plan_of(const std::string& algorithm, Collective collective,
   CostModel cost = cost_model(Topology{}, ranks);
   cost.levels = levels_of(ranks);
   PlanLimits limits;
-  limits.mapped = mapped;
+  limits.reach = mapped ? Reach::memory : Reach::messages;
   limits.staging_bytes = std::uint64_t{1} << 40;  // no plan is too large for its slots here
   limits.inline_bytes = 1u << 30;
   Request request{collective, ranks, algorithm == "inline" ? 1 : std::uint64_t{ranks} * 64};

@@ -187,10 +187,15 @@ enum class Form : std::uint8_t { whole, runnable };
 /// file could get wrong before any question of meaning arises. Error: invalid_plan, naming rank, lane and step.
 Result<void> check_form(const Plan& plan, Form form = Form::whole);
 
+/// How ranks reach one another: all through memory that they share, those of one host so and others by messages, or all by messages.
+enum class Reach : std::uint8_t { memory, hosts, messages };
+
 /// Replaces links by scratch slots, signals and waits (a FIFO of header.depth slots), and `after` by waits on the rank's
 /// own lanes: what mapped links run. Links that a message transport serves stay links (`keep_links`).
 /// The result is again a plan and has the same meaning. Source: docs/design/0001-plan-ir.md.
 Plan lower(const Plan& plan, bool keep_links = false);
+/// The same where rank r is on host hosts[r]: links between hosts stay. As many hosts as ranks. Source: docs/design/0021-hosts.md.
+Plan lower(const Plan& plan, const std::vector<std::uint32_t>& hosts);
 
 /// Plans that touch peers' inputs or outputs get copies of these in scratch instead, filled before and emptied after.
 /// Returns the plan unchanged when it touches none.

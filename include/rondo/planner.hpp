@@ -37,7 +37,7 @@ struct PlanLimits {
   std::uint64_t staging_bytes = 500u << 10;  ///< slots of one rank for one call (one parity half)
   std::uint32_t inline_bytes = 32 * 56;      ///< inlined scratch of one rank for one call: payload bytes of its flags' lines
   std::uint32_t slot_header_bytes = 0;       ///< of each slot, besides its chunk's piece
-  bool mapped = true;                        ///< ranks can read each other's segments; false: links alone (send/recv)
+  Reach reach = Reach::memory;               ///< beyond memory that all share, plans are made of links (send/recv)
 };
 
 /// One way in which the machine parts the ranks: those below one cache, memory, socket or host are a group. Groups are equally large, and follow one another

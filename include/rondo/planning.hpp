@@ -30,7 +30,7 @@ Result<Plan> plan_call(const Topology& topology, const CostModel& cost, const Pl
 struct PlanningScene {
   Topology topology;        ///< with its ranks
   CostModel cost;           ///< of this topology
-  PlanningOptions options;  ///< planning_options(), with links alone where the ranks are on several machines
+  PlanningOptions options;  ///< planning_options(), with links between machines where the ranks are on several
 };
 
 /// `ranks` ranks spread over the processors of a machine that has none; none given: this machine, with the figures that were measured on it.

@@ -1,8 +1,10 @@
 // Plans that the program brings along: proved, then run as written.
 #include "communicator/adopt.hpp"
 
+#include <algorithm>
 #include <functional>
 
+#include "base/share_host.hpp"
 #include "communicator/impl.hpp"
 
 namespace rondo {
@@ -29,6 +31,27 @@ Result<void> check_channels(const Plan& plan) {
             if (operand.buffer == Buffer::link && operand.index >= channels_per_use)
               return Error{Errc::unsupported, "plan '" + plan.header.algorithm + "' uses link channel " + std::to_string(operand.index) +
                                                   "; over messages they are below " + std::to_string(channels_per_use), 0, "use_plan"};
+  return {};
+}
+
+/// Blocks of unknown lengths are proved as equal ones (0007-variable-blocks.md). The form of neutral plans for them, links alone, is that before lowering.
+Plan of_equal_blocks(Plan plan) {
+  if (plan.header.collective == Collective::all_to_all_v) plan.header.collective = Collective::all_to_all;
+  return plan;
+}
+
+/// What ranks do with one another's memory, or wait for, needs one host.
+Result<void> check_memory(const Plan& plan, const std::vector<std::uint32_t>& hosts) {
+  for (std::uint32_t rank = 0; rank < plan.header.ranks; ++rank)
+    for (const Lane& lane : plan.program(rank).lanes)
+      for (const Step& step : lane.steps) {
+        const auto apart = [&](std::uint32_t peer) { return peer != self && !share_host(hosts, rank, peer); };
+        const auto beyond = [&](const Operand& operand) { return operand.buffer != Buffer::link && apart(operand.rank); };
+        if (std::any_of(step.sources.begin(), step.sources.end(), beyond) || std::any_of(step.destinations.begin(), step.destinations.end(), beyond) ||
+            (step.kind == StepKind::wait && apart(step.wait.rank)))
+          return Error{Errc::unsupported, "plan '" + plan.header.algorithm + "' takes memory that rank " + std::to_string(rank) + " shares with others ('" +
+                                              describe(step) + "'); between these there are messages, so it has to be made of links", 0, "use_plan"};
+      }
   return {};
 }
 
@@ -67,14 +90,16 @@ Result<void> Communicator::Impl::adopt_plan(Channel& channel, const Plan& plan, 
     if (parts_.options.strict && strictness == Strictness::loose)
       return Error{Errc::unsupported, "plan '" + plan.header.algorithm + "' is not strict, as this communicator is: " + proved->departure, 0, "use_plan"};
   }
-  const bool message_links = channel.cache.source().message_links;
-  if (message_links)
+  const Reach reach = channel.cache.source().options.limits.reach;
+  if (reach != Reach::memory)
     if (auto channels = check_channels(plan); !channels) return channels;
-  Plan ready = lower(insert_shadows(plan), message_links);
-  if (!unverified && !message_links)
-    if (auto proved = prove(ready, ", lowered to mapped links,"); !proved) return proved.error();
+  Plan ready = lower_for(channel.cache.source(), insert_shadows(plan));
+  if (reach != Reach::memory)
+    if (auto beyond = check_memory(ready, parts_.hosts); !beyond) return beyond;
+  if (!unverified && reach != Reach::messages)
+    if (auto proved = prove(of_equal_blocks(ready), ", lowered to mapped links,"); !proved) return proved.error();
   std::optional<Plan> direct;
-  if (!unverified && !message_links && reads_peers_alone(plan)) {
+  if (!unverified && reach == Reach::memory && reads_peers_alone(plan)) {
     direct = lower(plan);
     if (auto proved = prove(*direct, ", lowered to mapped links,"); !proved) return proved.error();
   }

@@ -16,7 +16,7 @@ std::optional<Error> Communicator::Impl::wrong_any(const void* data, std::uint64
   if (born_in_ != fork_generation()) return forked_error();
   if (size() < 2) return wrong(Errc::invalid_argument, "there is no other rank to receive from");
   if (auto fault = fault_of_message(data, count, type)) return fault;
-  if (parts_.transport->segment_bytes() == 0 || size() <= DestinationLine::most_ranks) return std::nullopt;
+  if (!parts_.has_segments() || size() <= DestinationLine::most_ranks) return std::nullopt;
   return wrong(Errc::unsupported,
                "receiving from any rank is for communicators of at most " + std::to_string(DestinationLine::most_ranks) + " ranks on one machine");
 }
@@ -106,13 +106,13 @@ Channel* Communicator::Impl::next_sender() {
 
 /// Whether the peer has an area for messages to this rank: only then may it be looked at.
 bool Communicator::Impl::may_have_sent(std::uint32_t peer) const {
-  if (parts_.transport->segment_bytes() == 0) return parts_.transport->receive_slot(peer, channel_from(peer)).payload != nullptr;
+  if (!parts_.shares_memory_with(peer)) return parts_.transport->receive_slot(peer, channel_from(peer)).payload != nullptr;
   // pairs with pair_channel() of the peer: its area's control words are there
   return (main_->context.destinations(peer).words[rank() / 64].load(std::memory_order_acquire) >> (rank() % 64) & 1) != 0;
 }
 
 bool Communicator::Impl::has_message(const Channel& channel, std::uint32_t peer) const {
-  if (parts_.transport->segment_bytes() == 0) return parts_.transport->receive_slot(peer, channel_from(peer)).payload != nullptr;
+  if (!parts_.shares_memory_with(peer)) return parts_.transport->receive_slot(peer, channel_from(peer)).payload != nullptr;
   const std::uint64_t next = channel.context.call + 1;
   // The sender's record of the call that this rank hasn't begun; the receive itself acquires what it reads.
   return channel.context.record(0, next & 1).sequence.load(std::memory_order_acquire) == next;
@@ -128,7 +128,7 @@ std::optional<Error> Communicator::Impl::look_for_senders(Operation& operation) 
   operation.next_check_ns = now + check_interval_ns;
   const std::string what = "recv_any of " + std::to_string(operation.task.key.count) + " " + std::string(to_string(operation.task.key.type));
   const std::string where = "rank " + std::to_string(rank());
-  if (auto lost = parts_.status_links ? find_lost_sender_link(what) : find_lost_sender(what)) return lost;
+  if (auto lost = find_lost_sender(what)) return lost;
   if (now - operation.started_ns <= operation.timeout_ns) return std::nullopt;
   return Error{Errc::deadline_exceeded,
                what + " did not end within " + std::to_string(operation.timeout_ns / 1'000'000) + " ms: no rank has sent a message to rank " +
@@ -142,27 +142,21 @@ std::optional<Error> Communicator::Impl::all_left(std::uint32_t left, const std:
 }
 
 std::optional<Error> Communicator::Impl::find_lost_sender(const std::string& what) {
+  if (parts_.status_links) parts_.status_links->take_in();
   std::uint32_t left = 0;
   for (std::uint32_t peer = 0; peer < size(); ++peer) {
     if (peer == rank()) continue;
     const bool gone = parts_.transport->gone(peer);
-    const auto state = static_cast<MemberState>(main_->context.status(peer).state.load(std::memory_order_acquire));
+    MemberState state = MemberState::running;
+    if (parts_.shares_memory_with(peer)) {
+      state = static_cast<MemberState>(main_->context.status(peer).state.load(std::memory_order_acquire));
+    } else {
+      const Notice& notice = parts_.status_links->of(peer);
+      if (notice.kind == Notice::Kind::failed) return passed_on(peer, notice.code, notice.text);
+      if (notice.kind == Notice::Kind::left) state = MemberState::left;
+    }
     if (state == MemberState::left) ++left;
     else if (state != MemberState::running || gone) return blame(peer, state, what);
-  }
-  return all_left(left, what);
-}
-
-/// Over message links, by what the peers said of themselves.
-std::optional<Error> Communicator::Impl::find_lost_sender_link(const std::string& what) {
-  parts_.status_links->take_in();
-  std::uint32_t left = 0;
-  for (std::uint32_t peer = 0; peer < size(); ++peer) {
-    if (peer == rank()) continue;
-    const Notice& notice = parts_.status_links->of(peer);
-    if (notice.kind == Notice::Kind::failed) return passed_on(peer, notice.code, notice.text);
-    if (notice.kind == Notice::Kind::left) ++left;
-    else if (parts_.transport->gone(peer)) return blame(peer, MemberState::running, what);
   }
   return all_left(left, what);
 }

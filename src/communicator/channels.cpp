@@ -11,10 +11,10 @@ namespace {
 
 /// Threads of one process read one another's memory as it is.
 bool reads_anywhere(const CommunicatorParts& parts) {
-  return parts.size > 1 && parts.ranks_here >= parts.size && parts.transport->segment_bytes() != 0;
+  return parts.size > 1 && parts.ranks_here >= parts.size && parts.has_segments();
 }
 
-PlanSource plan_source(const CommunicatorParts& parts, const ContextLayout& layout, std::uint32_t ranks, std::uint32_t rank) {
+PlanSource plan_source(const CommunicatorParts& parts, const ContextLayout& layout, std::uint32_t ranks, std::uint32_t rank, Reach reach) {
   PlanSource source;
   source.topology = &parts.topology;
   source.cost = cost_model(parts.topology, ranks, parts.core);
@@ -25,9 +25,8 @@ PlanSource plan_source(const CommunicatorParts& parts, const ContextLayout& layo
   source.stream_above_bytes = static_cast<std::uint64_t>(std::max(1.0, source.cost.core.stream_parts * cache)) - 1;
   source.stores = stores;
   source.options.limits = limits_of(layout);
-  source.message_links = parts.transport->segment_bytes() == 0;
+  source.options.limits.reach = reach;
   source.one_process = reads_anywhere(parts);
-  source.options.limits.mapped = !source.message_links;
   source.layout = layout;
   source.rank = rank;
   source.ranks = ranks;
@@ -59,7 +58,7 @@ std::byte* aligned(const LocalArea& area) {
 
 }  // namespace
 
-bool sleepers_are_woken(const CommunicatorParts& parts) { return parts.transport->segment_bytes() != 0 && parts.size <= most_watched; }
+bool sleepers_are_woken(const CommunicatorParts& parts) { return parts.reach() == Reach::memory && parts.size <= most_watched; }
 
 std::unique_ptr<Channel> make_main_channel(const CommunicatorParts& parts) {
   std::vector<std::byte*> areas(parts.size, nullptr);
@@ -73,7 +72,8 @@ std::unique_ptr<Channel> make_main_channel(const CommunicatorParts& parts) {
     local = make_local_area(parts.layout);
     areas[parts.rank] = aligned(local);
   }
-  PlanSource source = plan_source(parts, parts.layout, parts.size, parts.rank);
+  PlanSource source = plan_source(parts, parts.layout, parts.size, parts.rank, parts.reach());
+  source.hosts = parts.hosts;
   source.kernel_copies = !parts.processes.empty();
   auto channel = std::make_unique<Channel>(Context(parts.layout, parts.rank, std::move(areas), std::move(members), parts.transport.get()), std::move(source));
   channel->staging_offset = parts.layout.staging(0);
@@ -102,7 +102,8 @@ Result<std::unique_ptr<Channel>> make_pair_channel(const CommunicatorParts& part
   std::vector<std::byte*> areas(2, nullptr);
   LocalArea local;
   StagingShare share;
-  if (parts.transport->segment(from) != nullptr) {
+  const bool mapped = parts.shares_memory_with(from) && parts.shares_memory_with(to);
+  if (mapped) {
     areas[0] = parts.transport->segment(from) + offset(true, to);
     areas[1] = parts.transport->segment(to) + offset(false, from);
     // Data lie in the sender's slots alone; the receiver has control words.
@@ -116,7 +117,7 @@ Result<std::unique_ptr<Channel>> make_pair_channel(const CommunicatorParts& part
   }
   const std::uint32_t first_channel = from < to ? upward_channels : downward_channels;
   auto channel = std::make_unique<Channel>(Context(layout, own, std::move(areas), {from, to}, parts.transport.get(), first_channel),
-                                           plan_source(parts, layout, 2, own));
+                                           plan_source(parts, layout, 2, own, mapped ? Reach::memory : Reach::messages));
   channel->local_area = std::move(local);
   channel->share = std::move(share);
   if (sleepers_are_woken(parts)) channel->context.sleepers = {sleep_word(parts, sends ? to : from)};

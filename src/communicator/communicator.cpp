@@ -148,7 +148,7 @@ Result<Channel*> Communicator::Impl::pair_channel(std::uint32_t from, std::uint3
     fail(channel.error());  // the other side waits for what will not come
     return broken_error();
   }
-  if (from == rank() && to < DestinationLine::most_ranks && parts_.transport->segment_bytes() != 0) {
+  if (from == rank() && to < DestinationLine::most_ranks && parts_.shares_memory_with(to)) {
     SharedWord& word = main_->context.destinations(rank()).words[to / 64];
     // pairs with may_have_sent() of the receiver: the control words are memory by now
     word.store(word.load(std::memory_order_relaxed) | std::uint64_t{1} << (to % 64), std::memory_order_release);

@@ -10,10 +10,12 @@
 #include "base/crash_point.hpp"
 #include "base/kernel_copy.hpp"
 #include "bootstrap/own_address.hpp"
+#include "communicator/hosts_transport.hpp"
 #include "communicator/last_words.hpp"
 #include "communicator/layouts.hpp"
 #include "communicator/probe.hpp"
 #include "communicator/rank_info.hpp"
+#include "communicator/share_memory.hpp"
 #include "communicator/transports.hpp"
 #include "rondo/calibration.hpp"
 #include "topology/machine.hpp"
@@ -75,6 +77,16 @@ Result<void> agree(Bootstrap& bootstrap, const Result<void>& ready, std::uint32_
                        " could not join: " + std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()),
                    0, "bootstrap"};
   return {};
+}
+
+/// The transport of a rank, not connected yet; where hosts are apart its memory is.
+Result<std::unique_ptr<Transport>> make_transport(const CommunicatorParts& parts, const std::vector<RankInfo>& infos, std::uint64_t segment_bytes,
+                                                  bool descriptors, std::int64_t deadline_ns) {
+  auto transport = choose_transport(parts.options.transport, infos, {parts.rank, parts.size, segment_bytes, descriptors, parts.address, parts.hosts});
+  if (!transport || parts.hosts.empty()) return transport;
+  auto memory = share_memory(parts.hosts, infos, parts.rank, segment_bytes, deadline_ns);
+  if (!memory) return memory.error();
+  return make_hosts_transport(std::move(*memory), std::move(*transport), parts.hosts, parts.rank);
 }
 
 /// Every rank's segment or links, usable from here on.
@@ -146,6 +158,8 @@ Result<RankInfo> introduction(std::uint32_t rank, std::uint32_t size, const Comm
   own.rank = rank;
   own.host = std::move(*host);
   own.host_name = host_name();
+  own.user = getuid();
+  own.meeting = fresh_meeting();
   own.process = getpid();
   auto address = config()->net_interfaces.empty() ? Result<std::string>(bootstrap.own_address()) : address_of_interface(config()->net_interfaces);
   if (!address) return address.error();
@@ -167,12 +181,21 @@ Result<RankInfo> introduction(std::uint32_t rank, std::uint32_t size, const Comm
 }  // namespace
 
 Error given_up(const CommunicatorParts& parts, const Error& error) {
-  if (parts.transport->segment_bytes() == 0) return error;
+  if (!parts.has_segments()) return error;
   auto& status = *reinterpret_cast<StatusLine*>(parts.transport->segment(parts.rank) + parts.layout.status());
   leave_last_words(*parts.transport, parts.rank, status, error);
   // pairs with find_lost_peer(): acquire of state sees the last words
   status.state.store(static_cast<std::uint64_t>(MemberState::failed), std::memory_order_release);
   return error;
+}
+
+Result<void> meet_over_links(CommunicatorParts& parts, std::int64_t deadline_ns) {
+  std::vector<std::uint32_t> others;
+  for (std::uint32_t peer = 0; peer < parts.size; ++peer)
+    if (peer != parts.rank && !parts.shares_memory_with(peer)) others.push_back(peer);
+  if (others.empty() && parts.has_segments()) return {};
+  parts.status_links = std::make_unique<StatusLinks>(*parts.transport, parts.size, std::move(others));
+  return parts.status_links->meet(deadline_ns);
 }
 
 Result<CommunicatorParts> join(Bootstrap& bootstrap, std::uint32_t rank, std::uint32_t size, const CommunicatorOptions& options, Topology view,
@@ -218,8 +241,9 @@ Result<CommunicatorParts> join(Bootstrap& bootstrap, std::uint32_t rank, std::ui
   const std::uint64_t own_bytes = segment_bytes(common_share, size);
 
   parts.address = address_for_others(*infos, rank);
-  auto transport = choose_transport(options.transport, *infos, {rank, size, own_bytes + room_for_children + symmetric_bytes, bootstrap.passes_descriptors(),
-                                                                parts.address});
+  parts.hosts = hosts_apart(options.transport, *infos);
+  if (!parts.hosts.empty()) symmetric_bytes = 0;
+  auto transport = make_transport(parts, *infos, own_bytes + room_for_children + symmetric_bytes, bootstrap.passes_descriptors(), deadline_ns);
   if (!transport) return transport.error();
   crash_point("creation: transport chosen");
   // The last words stay behind all else.
@@ -227,15 +251,12 @@ Result<CommunicatorParts> join(Bootstrap& bootstrap, std::uint32_t rank, std::ui
   parts.transport = std::shared_ptr<Transport>(parts.family, &parts.family->transport());
   for (std::uint32_t peer = 0; peer < size; ++peer) parts.family_ranks.push_back(peer);
   parts.ranks_here = ranks_here;
-  if (parts.transport->segment_bytes() == 0) parts.share.shrink(0);  // over links staging is private memory
+  if (!parts.has_segments()) parts.share.shrink(0);  // over links staging is private memory
   if (auto all = connect_all(bootstrap, parts, deadline_ns); !all) return all.error();
-  if (parts.transport->segment_bytes() == 0) {
-    parts.status_links = std::make_unique<StatusLinks>(*parts.transport, rank, size);
-    if (auto met = parts.status_links->meet(deadline_ns); !met) return met.error();
-  }
+  if (auto met = meet_over_links(parts, deadline_ns); !met) return met.error();
   Findings found;
   if (!parts.oversubscribed) found.latency_ns = probe_latency_ns(*parts.transport, parts.layout, parts.rank, parts.size);
-  found.reads_others = config()->kernel_copies && parts.transport->segment_bytes() != 0 && ranks_here < size && reads_all(*infos);
+  found.reads_others = config()->kernel_copies && parts.reach() == Reach::memory && ranks_here < size && reads_all(*infos);
   crash_point("creation: probed");
   auto shared = share_findings(bootstrap, found, deadline_ns);
   if (!shared) return given_up(parts, shared.error());

@@ -6,7 +6,9 @@ namespace rondo {
 
 std::optional<Error> Communicator::Impl::diagnose(Channel& channel, const Operation& operation) {
   if (broken_.load(std::memory_order_acquire)) return broken_error();  // by abort(), or by another thread's call
-  if (parts_.status_links) return diagnose_links(channel, operation);
+  if (parts_.status_links)
+    if (auto error = diagnose_links(channel, operation)) return error;
+  if (!parts_.has_segments()) return std::nullopt;
   if (auto error = find_mismatch(channel)) return error;
   return find_lost_peer(channel, operation);
 }
@@ -19,7 +21,7 @@ std::optional<Error> Communicator::Impl::find_mismatch(const Channel& channel) c
     const SeenRecord own = read_record(context.record(context.rank(), parity));
     if (own.sequence == 0) continue;
     for (std::uint32_t member = 0; member < context.size(); ++member) {
-      if (member == context.rank()) continue;
+      if (member == context.rank() || !context.mapped(member)) continue;
       const SeenRecord theirs = read_record(context.record(member, parity));
       if (theirs.sequence != own.sequence || theirs.digest == own.digest) continue;
       return disagreement(own.sequence, own.identity, context.member(member), theirs.identity);
@@ -48,7 +50,8 @@ Error Communicator::Impl::explain_mismatch(const Channel& channel, const Operati
   }
   if (operation.run.corruption().found) return corruption(channel, operation);
   if (operation.run.unreadable() != 0) return unreadable(channel, operation);
-  if (auto found = parts_.status_links ? find_message_mismatch(channel, operation) : find_mismatch(channel)) return *found;
+  if (auto found = find_message_mismatch(channel, operation)) return *found;
+  if (auto found = find_mismatch(channel)) return *found;
   return Error{Errc::mismatch,
                "ranks disagree: rank " + std::to_string(rank()) + " is in call #" + std::to_string(operation.run.call()) + ", " +
                    describe(operation.prepared->identity) + "; " + who(channel, operation.run.disagreeing_rank()) +
@@ -62,7 +65,7 @@ Error Communicator::Impl::corruption(const Channel& channel, const Operation& op
   const bool known = found.writer < channel.context.size();
   std::string what = known ? "what " + who(channel, static_cast<std::uint32_t>(found.writer)) + " wrote for rank " : "what was written for rank ";
   what += std::to_string(rank()) + " changed on the way: piece " + std::to_string(found.piece);
-  if (parts_.transport->segment_bytes() == 0) what += " of channel " + std::to_string(found.index);
+  if (operation.run.corruption().in_message) what += " of channel " + std::to_string(found.index);
   else what += " of chunk " + std::to_string(found.index) + " in the slots of rank " + std::to_string(channel.context.member(found.owner));
   return Error{Errc::corrupted, what + ", in " + describe(operation.prepared->identity) + " (#" + std::to_string(operation.run.call()) + ")", 0,
                "rank " + std::to_string(rank())};
@@ -86,7 +89,7 @@ std::optional<Error> Communicator::Impl::find_lost_peer(const Channel& channel, 
   const auto call = [&] { return describe(operation.prepared->identity) + " (#" + std::to_string(operation.run.call()) + ")"; };
   std::optional<std::uint32_t> left;
   for (std::uint32_t member = 0; member < context.size(); ++member) {
-    if (member == context.rank()) continue;
+    if (member == context.rank() || !context.mapped(member)) continue;
     const std::uint32_t peer = context.member(member);
     const bool gone = parts_.transport->gone(peer);
     // pairs with fail(), the destructor and the watcher: what they say comes after all else the peer has written

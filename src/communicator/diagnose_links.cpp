@@ -36,9 +36,9 @@ ToldCall Communicator::Impl::own_call() const {
 
 /// Compares the calls that peers say they wait in with this rank's of the same number, which may be long over here.
 std::optional<Error> Communicator::Impl::find_told_mismatch() const {
-  for (std::uint32_t peer = 0; peer < size(); ++peer) {
+  for (const std::uint32_t peer : parts_.status_links->peers()) {
     const ToldCall& theirs = parts_.status_links->of(peer).call;
-    if (peer == rank() || theirs.sequence == 0) continue;
+    if (theirs.sequence == 0) continue;
     const auto own = recorder_.collective(theirs.sequence);
     if (own && own->digest() != theirs.identity.digest()) return disagreement(theirs.sequence, *own, peer, theirs.identity);
   }
@@ -48,6 +48,7 @@ std::optional<Error> Communicator::Impl::find_told_mismatch() const {
 /// A message of another call than the one it was expected in: its header says of which.
 std::optional<Error> Communicator::Impl::find_message_mismatch(const Channel& channel, const Operation& operation) const {
   const ToldCall theirs = operation.run.disagreeing_call();
+  if (theirs.sequence == 0) return std::nullopt;  // no message tells
   std::optional<CallIdentity> own;
   if (theirs.sequence == operation.run.call()) own = operation.prepared->identity;
   else if (&channel == main_.get()) own = recorder_.collective(theirs.sequence);
@@ -58,7 +59,7 @@ std::optional<Error> Communicator::Impl::find_message_mismatch(const Channel& ch
 /// Whoever fails takes all others along, whatever they wait for; but one that failed in a later call has done its part of this
 /// one, and what it sent for it may still be under way. The first cause goes round, and so names whom it is about.
 std::optional<Error> Communicator::Impl::find_told_failure(const Channel& channel, const Operation& operation) const {
-  for (std::uint32_t peer = 0; peer < size(); ++peer) {
+  for (const std::uint32_t peer : parts_.status_links->peers()) {
     const Notice& notice = parts_.status_links->of(peer);
     if (notice.kind != Notice::Kind::failed) continue;
     const bool past = &channel == main_.get() && notice.call.sequence > operation.run.call();
@@ -105,17 +106,17 @@ std::int64_t Communicator::Impl::lost_for(std::uint32_t peer, std::int64_t now) 
   return since == 0 ? 0 : now - since;
 }
 
-/// Ranks in a collective that waits long have said so by now; who has not is elsewhere.
+/// Ranks in a collective that waits long have said so by now; who has not is elsewhere. Of ranks of other hosts; empty: none is.
 std::string Communicator::Impl::slowest_link(const Channel& channel, const Operation& operation) const {
   const Context& context = channel.context;
   std::string text;
   for (std::uint32_t member = 0; member < context.size(); ++member) {
-    if (member == context.rank()) continue;
+    if (member == context.rank() || context.mapped(member)) continue;
     const bool told = parts_.status_links->of(context.member(member)).call.sequence >= operation.run.call();
     if (&channel == main_.get() ? told : !operation.run.waits_for(member)) continue;
     text += (text.empty() ? "" : ", ") + who(channel, member);
   }
-  return text.empty() ? "all ranks wait in it" : text + " has not entered it, or is past it";
+  return text.empty() ? text : text + " has not entered it, or is past it";
 }
 
 void Communicator::Impl::tell_failure(const Error& error) {

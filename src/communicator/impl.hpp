@@ -42,10 +42,11 @@ struct CommunicatorParts {
   std::shared_ptr<Transport> transport;     ///< the family's, or a view of it
   std::vector<std::uint32_t> family_ranks;  ///< by rank: the rank in the family's transport
   std::uint32_t ranks_here = 1;             ///< made together with this one by this process
+  std::vector<std::uint32_t> hosts;         ///< by rank a number of its host, where ranks of one host share memory and others don't; else empty
   Room room;                                ///< of a split communicator in its rank's segment; without bytes: none
   std::uint64_t epoch = 0;                  ///< likewise
   std::vector<LedgerEntry> ledger;          ///< likewise: of the other ranks
-  std::unique_ptr<StatusLinks> status_links;  ///< where links are messages: the peers' words can't be looked at
+  std::unique_ptr<StatusLinks> status_links;  ///< to ranks that share no memory with this one: their words can't be looked at; null: all do
   std::string address;                        ///< of this rank's machine, for the others
   std::shared_ptr<Lifelines> lifelines;       ///< of ranks that met over a network; null: there are none
   std::vector<std::uint32_t> lifeline_ranks;  ///< by rank: the rank by which they know it
@@ -54,6 +55,10 @@ struct CommunicatorParts {
   ContextLayout pair_layout;
   bool oversubscribed = false;
   double probed_latency_ns = 0;     ///< of a flag from rank to rank; 0: not known
+
+  bool has_segments() const { return transport->segment_bytes() != 0; }  ///< this rank's memory is there for some ranks, or all
+  bool shares_memory_with(std::uint32_t peer) const { return transport->segment(peer) != nullptr; }
+  Reach reach() const { return !hosts.empty() ? Reach::hosts : has_segments() ? Reach::memory : Reach::messages; }
 };
 
 struct Work::State {
@@ -165,7 +170,6 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   std::optional<Error> look_for_senders(Operation& operation);
   std::optional<Error> all_left(std::uint32_t left, const std::string& what) const;
   std::optional<Error> find_lost_sender(const std::string& what);
-  std::optional<Error> find_lost_sender_link(const std::string& what);
 
   // groups.cpp
   void leave_group();

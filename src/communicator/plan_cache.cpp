@@ -45,6 +45,11 @@ PointerRule pointer_rule(const PlanKey& key, const PlanHeader& header, std::uint
   return rule;
 }
 
+Plan lower_for(const PlanSource& source, const Plan& plan) {
+  const Reach reach = source.options.limits.reach;
+  return reach == Reach::hosts ? lower(plan, source.hosts) : lower(plan, reach == Reach::messages);
+}
+
 Result<Plan> PlanCache::plan(const PlanKey& key) const {
   if (const auto found = imported_.find(key.collective); found != imported_.end())
     return key.symmetric && found->second.direct && !source_.options.checked ? *found->second.direct : found->second.plan;
@@ -81,11 +86,11 @@ Result<const PreparedPlan*> PlanCache::find(const PlanKey& key) {
   request.ring_bytes = source_.cost.ring_bytes;
   request.pulls_beat_copies = source_.stores.pulls_beat_copies;
   request.plan_hash = imported != imported_.end() ? imported->second.hash : header_hash(planned->header);
-  request.message_links = source_.message_links;
+  request.reach = source_.options.limits.reach;
   request.checked = source_.options.checked;
   request.fetches = !key.symmetric && imported == imported_.end() && planned->header.protocol == Protocol::direct;
   request.direct = (key.symmetric && !request.checked) || request.fetches;
-  auto executable = compile(imported != imported_.end() ? *planned : lower(*planned, source_.message_links), request);
+  auto executable = compile(imported != imported_.end() ? *planned : lower_for(source_, *planned), request);
   if (!executable) return executable.error();
 
   auto prepared = std::make_unique<PreparedPlan>();

@@ -77,7 +77,7 @@ struct PlanSource {
   ContextLayout layout;
   std::uint32_t rank = 0;
   std::uint32_t ranks = 1;
-  bool message_links = false;
+  std::vector<std::uint32_t> hosts;      ///< by rank, where options.limits.reach has hosts
   bool one_process = false;              ///< all memory is symmetric, and nobody says so
   bool kernel_copies = false;            ///< other memory the kernel can copy from rank to rank
   std::uint64_t stream_above_bytes = 0;  ///< outputs beyond this are written past the caches, out of place
@@ -88,6 +88,9 @@ struct PlanSource {
 struct PlanKeyHash {
   std::size_t operator()(const PlanKey& key) const;
 };
+
+/// A plan as it runs there: the links that no message transport serves have become slots.
+Plan lower_for(const PlanSource& source, const Plan& plan);
 
 class PlanCache {
  public:

@@ -8,8 +8,9 @@ namespace rondo {
 namespace {
 
 /// Ranks on one machine read one another's memory; others have links.
-bool on_one_host(const Topology& topology) {
-  return std::all_of(topology.ranks.begin(), topology.ranks.end(), [&](const RankPlace& place) { return place.host == topology.ranks[0].host; });
+Reach reach_of(const Topology& topology) {
+  const bool one_host = std::all_of(topology.ranks.begin(), topology.ranks.end(), [&](const RankPlace& place) { return place.host == topology.ranks[0].host; });
+  return one_host ? Reach::memory : Reach::hosts;
 }
 
 }  // namespace
@@ -25,7 +26,7 @@ Result<PlanningScene> planning_scene(std::optional<Topology> machine, std::uint3
   }
   PlanningScene scene{with_ranks(std::move(*machine), ranks), {}, *options};
   scene.cost = cost_model(scene.topology, ranks, here ? known_core_figures(scene.topology) : core_figures(scene.topology));
-  scene.options.limits.mapped = on_one_host(scene.topology);
+  scene.options.limits.reach = reach_of(scene.topology);
   return scene;
 }
 

@@ -23,7 +23,7 @@ bool reached(const SharedWord& word, std::uint64_t value, std::int64_t deadline_
 }  // namespace
 
 double probe_latency_ns(Transport& transport, const ContextLayout& layout, std::uint32_t rank, std::uint32_t size) {
-  if (size < 2 || (rank != 0 && rank != size - 1) || transport.segment(rank) == nullptr) return 0;
+  if (size < 2 || (rank != 0 && rank != size - 1) || transport.segment(0) == nullptr || transport.segment(size - 1) == nullptr) return 0;
   // A lane no plan has reached when the first call begins; its words stay below every call's, so nothing needs resetting.
   const auto word = [&](std::uint32_t whose) -> SharedWord& {
     return reinterpret_cast<LaneLine*>(transport.segment(whose) + layout.lane(layout.lanes - 1))->progress;

@@ -14,6 +14,8 @@ Address pack(const RankInfo& info) {
                             {"rank", info.rank},
                             {"host", info.host},
                             {"host_name", info.host_name},
+                            {"user", info.user},
+                            {"meeting", info.meeting},
                             {"process", info.process},
                             {"address", info.address},
                             {"infiniband", info.infiniband},
@@ -46,6 +48,8 @@ Result<RankInfo> unpack_rank_info(const Address& address) {
     info.rank = whole_number<std::uint32_t>(json.at("rank"));
     info.host = json.at("host").get<std::string>();
     info.host_name = json.at("host_name").get<std::string>();
+    info.user = whole_number<std::uint32_t>(json.at("user"));
+    info.meeting = json.at("meeting").get<std::string>();
     info.process = whole_number<std::int64_t>(json.at("process"));
     info.address = json.at("address").get<std::string>();
     info.infiniband = json.at("infiniband").get<bool>();

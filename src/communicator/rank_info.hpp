@@ -16,6 +16,8 @@ struct RankInfo {
   std::uint32_t rank = 0;
   std::string host;            ///< host_identity()
   std::string host_name;
+  std::uint32_t user = 0;      ///< whose process it is: others' may not hand it memory
+  std::string meeting;         ///< a name that nobody else knows, at which the ranks of its host may meet
   std::int64_t process = 0;
   std::string address;         ///< numeric, of its machine, as the others reach it
   bool infiniband = false;     ///< its machine has such a device

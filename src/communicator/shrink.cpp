@@ -23,7 +23,7 @@ Result<CommunicatorParts> Communicator::Impl::shrink() {
   const std::string where = "rank " + std::to_string(rank());
   if (born_in_ != fork_generation()) return forked_error();
   if (in_group()) return Error{Errc::invalid_argument, "shrink between group_begin and group_end: it can't be collected", 0, where};
-  if (parts_.transport->segment_bytes() == 0) return Error{Errc::unsupported, "ranks that share no memory can't shrink their communicator", 0, where};
+  if (parts_.reach() != Reach::memory) return Error{Errc::unsupported, "ranks of several hosts can't shrink their communicator", 0, where};
   const std::unique_lock lock(shrink_mutex_, std::try_to_lock);
   if (!lock) return Error{Errc::invalid_argument, "another thread shrinks this communicator", 0, where};
   if (shrunk_) return Error{Errc::invalid_argument, "this communicator was shrunk before", 0, where};

@@ -6,6 +6,7 @@
 #include "base/config.hpp"
 #include "base/crash_point.hpp"
 #include "communicator/group_transport.hpp"
+#include "communicator/hosts_transport.hpp"
 #include "communicator/create.hpp"
 #include "communicator/impl.hpp"
 #include "communicator/layouts.hpp"
@@ -54,7 +55,7 @@ std::vector<std::uint32_t> members_of(const std::vector<Bid>& bids, std::int32_t
 /// One split under way on one rank. Every rank of the parent goes through the same rounds, whatever becomes of its own color.
 class Communicator::Impl::Split {
  public:
-  Split(Impl& parent, std::int32_t color, std::int32_t key) : parent_(parent), over_links_(parent.parts_.transport->segment_bytes() == 0) {
+  Split(Impl& parent, std::int32_t color, std::int32_t key) : parent_(parent), over_links_(parent.parts_.reach() != Reach::memory) {
     bid_.color = color;
     bid_.key = key;
   }
@@ -73,22 +74,26 @@ class Communicator::Impl::Split {
     crash_point("splitting: laid out");
     auto offers = all_of(offer());
     if (!offers) return give_up(offers.error());
-    if (over_links_) {
-      if (auto error = connect_links(*offers)) return *error;
-    }
+    if (can_all(*offers)) map(*offers);
+    crash_point("splitting: mapped");
+    if (over_links_)
+      if (auto error = connect_links(*offers)) return give_up(*error);
     if (!takes_part()) return std::optional<CommunicatorParts>();
     for (const std::uint32_t member : members_)
       if (const std::string reason = reason_of((*offers)[member].reason); !reason.empty() && !failure_)
         failure_ = Error{Errc::peer_failed, "rank " + std::to_string(member) + " could not take part in the split: " + reason, 0, "split"};
     if (failure_) return clean(*failure_);
     crash_point("splitting: offers known");
-    if (!over_links_) map(*offers);
-    crash_point("splitting: mapped");
     return std::optional<CommunicatorParts>(std::move(parts_));
   }
 
  private:
   bool takes_part() const { return bid_.color != no_color; }
+
+  /// Whether this rank takes part, and so far all members can.
+  bool can_all(const std::vector<Offer>& offers) const {
+    return takes_part() && !failure_ && std::all_of(members_.begin(), members_.end(), [&](std::uint32_t member) { return offers[member].reason[0] == 0; });
+  }
 
   /// Every rank's value, by rank.
   template <class T>
@@ -137,7 +142,25 @@ class Communicator::Impl::Split {
     parts_.ranks_here = from.ranks_here;
     parts_.layout = main_layout(common_share);
     parts_.pair_layout = pair_layout(common_share, parts_.size);
-    if (over_links_) return make_links();
+    parts_.address = from.address;
+    part_hosts();
+    if (over_links_)
+      if (auto error = make_links()) return error;
+    return from.has_segments() ? take_room(common_share) : std::nullopt;
+  }
+
+  /// Of the parent's hosts those of the members, where these are on several and some share one: the same question as at creation, with what is known now.
+  void part_hosts() {
+    const std::vector<std::uint32_t>& hosts = parent_.parts_.hosts;
+    if (hosts.empty()) return;
+    for (const std::uint32_t member : members_) parts_.hosts.push_back(hosts[member]);
+    const auto apart = [&](std::uint32_t host) { return host != parts_.hosts.front(); };
+    if (std::none_of(parts_.hosts.begin(), parts_.hosts.end(), apart)) parts_.hosts.clear();
+  }
+
+  /// This rank's part of its segment.
+  std::optional<Error> take_room(std::uint64_t common_share) {
+    const CommunicatorParts& from = parent_.parts_;
     parts_.share.shrink(common_share);
     parts_.family = from.family;
     auto room = parts_.family->take_room(segment_bytes(common_share, parts_.size));
@@ -148,18 +171,24 @@ class Communicator::Impl::Split {
     return std::nullopt;
   }
 
-  /// A transport of its own, since one can't serve two threads.
+  /// Links of its own, since a message transport can't serve two threads. Nothing where all members share memory.
   std::optional<Error> make_links() {
-    parts_.share.shrink(0);  // over links staging is private memory
+    const CommunicatorParts& from = parent_.parts_;
+    if (from.has_segments() && parts_.hosts.empty()) return std::nullopt;
     const std::vector<RankInfo> infos(parts_.size);
-    auto transport = choose_transport(std::string(parent_.parts_.transport->name()), infos, {parts_.rank, parts_.size, 0, true, parent_.parts_.address});
-    parts_.address = parent_.parts_.address;
-    if (!transport) return transport.error();
-    auto address = (*transport)->address();
+    TransportRequest request{parts_.rank, parts_.size, 0, true, parts_.address, parts_.hosts};
+    auto links = choose_transport(std::string(from.transport->name()), infos, request);
+    if (!links) return links.error();
+    auto address = (*links)->address();
     if (!address) return address.error();
     address_ = std::move(*address);
-    parts_.family = std::make_shared<Family>(std::move(*transport), parts_.rank, 0, 0, 0);
-    parts_.transport = std::shared_ptr<Transport>(parts_.family, &parts_.family->transport());
+    if (from.has_segments()) {
+      links_ = std::move(*links);
+      return std::nullopt;
+    }
+    parts_.share.shrink(0);  // staging is private memory
+    parts_.family = std::make_shared<Family>(std::move(*links), parts_.rank, 0, 0, 0);
+    links_ = std::shared_ptr<Transport>(parts_.family, &parts_.family->transport());
     for (std::uint32_t k = 0; k < parts_.size; ++k) parts_.family_ranks[k] = k;
     return std::nullopt;
   }
@@ -180,9 +209,7 @@ class Communicator::Impl::Split {
     std::vector<std::byte> own(address_.bytes), all(std::size_t{longest} * parent_.size());
     own.resize(longest);
     if (auto done = parent_.run(Call{Collective::all_gather, own.data(), all.data(), longest, DataType::u8}); !done) return done.error();
-    bool connects = takes_part();
-    for (const std::uint32_t member : members_) connects = connects && offers[member].reason[0] == 0;
-    if (connects) {
+    if (links_ != nullptr && can_all(offers)) {
       std::vector<Address> addresses(members_.size());
       for (std::size_t k = 0; k < members_.size(); ++k) {
         const auto begin = all.begin() + static_cast<std::ptrdiff_t>(std::size_t{longest} * members_[k]);
@@ -199,22 +226,29 @@ class Communicator::Impl::Split {
   std::optional<Error> meet(const std::vector<Address>& addresses) {
     const std::int64_t deadline_ns = deadline_after(parts_.options.bootstrap_timeout);
     if (auto connected = parts_.transport->connect(addresses, deadline_ns); !connected) return connected.error();
-    parts_.status_links = std::make_unique<StatusLinks>(*parts_.transport, parts_.rank, parts_.size);
     parts_.lifelines = parent_.parts_.lifelines;
     for (const std::uint32_t member : members_) parts_.lifeline_ranks.push_back(parent_.parts_.lifeline_ranks[member]);
-    if (auto met = parts_.status_links->meet(deadline_ns); !met) return met.error();
+    if (auto met = meet_over_links(parts_, deadline_ns); !met) return met.error();
     return std::nullopt;
   }
 
-  /// All members have made their parts: from here on they may be touched.
+  /// All members have made their parts: from here on those of this rank's host may be touched.
   void map(const std::vector<Offer>& offers) {
-    std::vector<GroupMember> group;
-    for (std::uint32_t k = 0; k < parts_.size; ++k) {
-      const Offer& theirs = offers[members_[k]];
-      group.push_back({parts_.family_ranks[k], theirs.offset});
-      if (k != parts_.rank) parts_.ledger.push_back({parts_.family_ranks[k], theirs.entry});
+    if (parts_.room.bytes == 0) {
+      parts_.transport = links_;
+      return;
     }
-    parts_.transport = make_group_transport(parts_.family, std::move(group), parts_.rank, parts_.room.bytes);
+    std::vector<GroupMember> group;
+    std::uint32_t own = 0;
+    for (std::uint32_t k = 0; k < parts_.size; ++k) {
+      if (!parts_.hosts.empty() && parts_.hosts[k] != parts_.hosts[parts_.rank]) continue;
+      const Offer& theirs = offers[members_[k]];
+      if (k == parts_.rank) own = static_cast<std::uint32_t>(group.size());
+      else parts_.ledger.push_back({parts_.family_ranks[k], theirs.entry});
+      group.push_back({parts_.family_ranks[k], theirs.offset});
+    }
+    parts_.transport = make_group_transport(parts_.family, std::move(group), own, parts_.room.bytes);
+    if (links_) parts_.transport = make_hosts_transport(parts_.transport, links_, parts_.hosts, parts_.rank);
   }
 
   /// The parent has failed, while for others of the color the split may be done: this rank's part of the memory stays, and says why they won't find it there.
@@ -236,6 +270,7 @@ class Communicator::Impl::Split {
   Bid bid_;
   std::vector<std::uint32_t> members_;  // of this rank's color, by their ranks in the parent
   CommunicatorParts parts_;
+  std::shared_ptr<Transport> links_;    // to the members of other hosts, or to all where none share memory; null: all do
   Address address_;
   std::optional<Error> failure_;
 };

@@ -21,7 +21,8 @@ struct NoticeHead {
 
 }  // namespace
 
-StatusLinks::StatusLinks(Transport& transport, std::uint32_t rank, std::uint32_t size) : transport_(transport), rank_(rank), heard_(size) {}
+StatusLinks::StatusLinks(Transport& transport, std::uint32_t size, std::vector<std::uint32_t> peers)
+    : transport_(transport), peers_(std::move(peers)), heard_(size) {}
 
 /// Nothing when the link is full, or the peer doesn't listen any more.
 void StatusLinks::post(std::uint32_t peer, const Notice& notice) {
@@ -39,14 +40,11 @@ void StatusLinks::post(std::uint32_t peer, const Notice& notice) {
 }
 
 bool StatusLinks::idle() {
-  for (std::uint32_t peer = 0; peer < heard_.size(); ++peer)
-    if (peer != rank_ && !transport_.gone(peer) && !transport_.idle(peer, notice_channel)) return false;
-  return true;
+  return std::all_of(peers_.begin(), peers_.end(), [this](std::uint32_t peer) { return transport_.gone(peer) || transport_.idle(peer, notice_channel); });
 }
 
 void StatusLinks::tell(const Notice& notice, std::int64_t within_ns) {
-  for (std::uint32_t peer = 0; peer < heard_.size(); ++peer)
-    if (peer != rank_) post(peer, notice);
+  for (const std::uint32_t peer : peers_) post(peer, notice);
   const std::int64_t deadline_ns = now_ns() + within_ns;
   do transport_.progress();
   while (!idle() && now_ns() < deadline_ns);
@@ -62,8 +60,7 @@ void StatusLinks::tell_waiting(const ToldCall& call) {
 }
 
 void StatusLinks::take_in() {
-  for (std::uint32_t peer = 0; peer < heard_.size(); ++peer)
-    if (peer != rank_) take_from(peer);
+  for (const std::uint32_t peer : peers_) take_from(peer);
 }
 
 void StatusLinks::take_from(std::uint32_t peer) {
@@ -89,8 +86,8 @@ void StatusLinks::take_from(std::uint32_t peer) {
 
 std::string StatusLinks::missing() const {
   std::string ranks;
-  for (std::uint32_t peer = 0; peer < heard_.size(); ++peer)
-    if (peer != rank_ && heard_[peer].kind == Notice::Kind::none) ranks += (ranks.empty() ? "rank " : ", rank ") + std::to_string(peer);
+  for (const std::uint32_t peer : peers_)
+    if (heard_[peer].kind == Notice::Kind::none) ranks += (ranks.empty() ? "rank " : ", rank ") + std::to_string(peer);
   return ranks;
 }
 
@@ -103,8 +100,8 @@ Result<void> StatusLinks::meet(std::int64_t deadline_ns) {
   Sleep sleep(nullptr);
   for (take_in(); !missing().empty() || !idle(); take_in()) {
     const std::int64_t now = now_ns();
-    for (std::uint32_t peer = 0; peer < heard_.size(); ++peer)
-      if (peer != rank_ && transport_.gone(peer))
+    for (const std::uint32_t peer : peers_)
+      if (transport_.gone(peer))
         return Error{Errc::peer_failed, "rank " + std::to_string(peer) + " can't be reached over " + transport + ", or has gone", 0, "bootstrap"};
     if (now > deadline_ns) return Error{Errc::deadline_exceeded, "nothing came over " + transport + " from " + missing(), 0, "bootstrap"};
     wait_a_turn(WaitPolicy{}, now - begin_ns, sleep);

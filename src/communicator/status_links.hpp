@@ -33,11 +33,14 @@ struct Notice {
 /// One rank's notices. Needs the communicator's token. Nothing but meet() ever waits for a peer.
 class StatusLinks {
  public:
-  StatusLinks(Transport& transport, std::uint32_t rank, std::uint32_t size);
+  /// With those of `size` ranks that are `peers`; the transport has links to these.
+  StatusLinks(Transport& transport, std::uint32_t size, std::vector<std::uint32_t> peers);
 
   /// Says "here" and waits until all peers have: from then on every pair is connected, and a notice leaves at once.
   /// Errors: peer_failed; deadline_exceeded names the ranks that nothing came from.
   Result<void> meet(std::int64_t deadline_ns);
+
+  const std::vector<std::uint32_t>& peers() const { return peers_; }
 
   /// To all peers; one that doesn't take its notices misses this one. `within_ns`: how long this rank helps it out.
   void tell(const Notice& notice, std::int64_t within_ns);
@@ -55,8 +58,8 @@ class StatusLinks {
   std::string missing() const;
 
   Transport& transport_;
-  std::uint32_t rank_;
-  std::vector<Notice> heard_;
+  const std::vector<std::uint32_t> peers_;
+  std::vector<Notice> heard_;  ///< by rank
   std::uint64_t told_waiting_ = 0;  ///< the last call that tell_waiting() told of
 };
 

@@ -16,17 +16,25 @@ struct TransportRequest {
   std::uint64_t segment_bytes = 0;
   bool descriptors = true;  ///< whether the ranks can hand them to one another
   std::string address;      ///< of this rank's machine, for the others
+  std::vector<std::uint32_t> hosts = {};  ///< by rank: links serve those of other hosts alone; empty: all
 };
 
 /// A rank's machine's address for the others. Ranks of a machine whose own name is a loopback address met rank 0 there, where others don't reach them: theirs
 /// is the one on the way to another machine. `rank` is this one.
 std::string address_for_others(const std::vector<RankInfo>& ranks, std::uint32_t rank);
 
+/// What maps memory among `size` ranks of one machine.
+std::unique_ptr<Transport> make_memory_transport(std::uint32_t rank, std::uint32_t size, std::uint64_t segment_bytes);
+
 /// Whether this machine has a network that UCX serves better than TCP does.
 bool has_infiniband();
 
-/// The named transport, or with an empty name the first that can serve all ranks. Errors: invalid_argument (unknown name),
-/// unsupported (with each transport's reason).
+/// By rank a number of its host, where ranks of one host are to share memory and hosts to send one another messages; empty where one transport does for
+/// all: it is asked for by name, all share memory, or none do. Equal on all ranks.
+std::vector<std::uint32_t> hosts_apart(const std::string& name, const std::vector<RankInfo>& ranks);
+
+/// The named transport, or with an empty name the first that can serve all ranks (with request.hosts, the links of "shm+tcp" and the like).
+/// Errors: invalid_argument (unknown name), unsupported (with each transport's reason).
 Result<std::unique_ptr<Transport>> choose_transport(const std::string& name, const std::vector<RankInfo>& ranks, const TransportRequest& request);
 
 }  // namespace rondo

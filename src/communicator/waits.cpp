@@ -13,7 +13,7 @@ namespace {
 /// What holds a member up in this call: nothing if it hasn't said so, or if what it waited for has come since. Its numbers are not to be trusted.
 std::optional<LongWait> long_wait(const Context& context, std::uint32_t member, std::uint64_t call) {
   const auto wait = read_long_wait(context.status(member), call);
-  if (!wait || wait->member >= context.size() || wait->lane >= context.layout().lanes) return std::nullopt;
+  if (!wait || wait->member >= context.size() || !context.mapped(wait->member) || wait->lane >= context.layout().lanes) return std::nullopt;
   const bool has_come = wait->is_over(call, context.lane(wait->member, wait->lane).progress.load(std::memory_order_relaxed));
   return has_come ? std::nullopt : wait;
 }
@@ -43,7 +43,7 @@ std::uint64_t word_of(const CommunicatorParts& parts) {
 /// Says that this rank's call waits long, and for whom: to the other members, and to the ranks that it was split from. A hint: of several threads
 /// the last one counts.
 void Communicator::Impl::note_waiting(const Channel& channel, const Operation& operation) const {
-  if (parts_.transport->segment_bytes() == 0) return;
+  if (!parts_.has_segments()) return;
   family_status(rank()).waits_in.store(word_of(parts_), std::memory_order_relaxed);
   const ExecStep* step = operation.run.blocked_step();
   StatusLine& status = channel.context.status(channel.context.rank());
@@ -52,7 +52,7 @@ void Communicator::Impl::note_waiting(const Channel& channel, const Operation& o
 }
 
 void Communicator::Impl::note_end_of_waiting() const {
-  if (parts_.transport->segment_bytes() == 0) return;
+  if (!parts_.has_segments()) return;
   auto& word = family_status(rank()).waits_in;
   if (word.load(std::memory_order_relaxed) == word_of(parts_)) word.store(0, std::memory_order_relaxed);
 }
@@ -82,15 +82,17 @@ std::string Communicator::Impl::condition(std::uint32_t peer) const {
 
 /// The rank this one waits for, and where that rank is.
 std::string Communicator::Impl::slowest(const Channel& channel, const Operation& operation) const {
-  if (parts_.status_links) return slowest_link(channel, operation);
   const Context& context = channel.context;
   std::string text;
   for (std::uint32_t member = 0; member < context.size(); ++member) {
-    if (member == context.rank() || has_entered(context, member, operation.run.call())) continue;
+    if (member == context.rank() || !context.mapped(member) || has_entered(context, member, operation.run.call())) continue;
     const std::uint32_t peer = context.member(member);
     text += (text.empty() ? "" : ", ") + who(peer) + condition(peer) + elsewhere(peer);
   }
   if (!text.empty()) return text + " has not entered it";
+  if (parts_.status_links) text = slowest_link(channel, operation);
+  if (!text.empty()) return text;
+  if (!parts_.has_segments()) return "all ranks wait in it";
   const ExecStep* step = operation.run.blocked_step();
   if (step == nullptr) return "all ranks are in it";
   const std::uint32_t lane = step->source_step >> 16;

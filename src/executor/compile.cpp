@@ -98,7 +98,7 @@ class Compiler {
       out_.piece_bytes = std::min(out_.piece_bytes, *fits << out_.wire_shift);
     }
     // A plan that names no size means its slots'; where there are none, messages must be of some size that memory has room for.
-    if (request_.message_links && header_.piece_bytes == 0) out_.piece_bytes = std::min(out_.piece_bytes, longest_message);
+    if (request_.reach != Reach::memory && header_.piece_bytes == 0) out_.piece_bytes = std::min(out_.piece_bytes, longest_message);
     out_.piece_bytes = std::min(out_.piece_bytes, whole);
     out_.slot_stride = (header_bytes() + slot_bytes()) * header_.scratch_chunks;
     out_.pieces = std::max<std::uint64_t>(1, (longest_ + out_.piece_bytes - 1) / out_.piece_bytes);
@@ -118,7 +118,7 @@ class Compiler {
 
   /// Lengths and pieces are those of the caller's elements; slots are shorter.
   Result<void> size_wire() {
-    if (request_.type != DataType::f32 || request_.message_links)
+    if (request_.type != DataType::f32 || request_.reach != Reach::memory)
       return Error{Errc::unsupported, "the plan has slots of " + std::string(to_string(*header_.wire)) + ", which serve f32 in memory that ranks share"};
     out_.wire_kernel = cpu_kernels().wire[static_cast<std::size_t>(*header_.wire)];
     out_.wire_shift = 1;
@@ -144,7 +144,7 @@ class Compiler {
   /// or receives: where roots rotate between two ranks, each writes the slots of one call parity alone, and so goes round twice as fast.
   void form_ring() {
     constexpr std::uint64_t least_bytes = 2u << 10;  // of a call: below, what has just been written is soonest written again
-    if (out_.inlined || header_.scratch_chunks == 0 || request_.message_links) return;  // over messages nobody else reads scratch
+    if (out_.inlined || header_.scratch_chunks == 0 || request_.reach == Reach::messages) return;  // then nobody else reads scratch
     if (out_.slot_stride * std::min<std::uint64_t>(header_.depth, out_.pieces) < least_bytes) return;
     const std::uint64_t ring_bytes = request_.ring_bytes * (is_rooted(header_.collective) ? 2 : 1);
     out_.ring_slots = std::max<std::uint64_t>(header_.depth, std::min(ring_bytes, request_.layout.half_bytes) / out_.slot_stride);

@@ -22,7 +22,7 @@ struct CompileRequest {
   bool pulls_beat_copies = false;                        ///< likewise
   std::uint64_t ring_bytes = 0;  ///< slots of a call parity are taken in turn: of as many bytes, where there are so many. Equal on all ranks
   std::uint64_t plan_hash = 0;
-  bool message_links = false;  ///< links are served by a message transport and stay links
+  Reach reach = Reach::memory;  ///< beyond it the plan has links that stay links, which a message transport serves
   bool direct = false;         ///< peers' buffers can be read, as plans of protocol direct do
   bool checked = false;        ///< what passes between ranks has checksums (0016-integrity.md); then neither inlined nor direct
   bool fetches = false;        ///< but by the kernel alone (copy_from_process), and peers' inputs alone

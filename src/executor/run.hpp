@@ -45,6 +45,7 @@ struct Corruption {
   std::uint32_t owner = 0;   ///< in whose slots it is; of a message the writer
   std::uint64_t index = 0;   ///< of the chunk there; of a message: the channel
   std::uint64_t piece = 0;
+  bool in_message = false;   ///< else in a slot
 };
 
 enum class Progress : std::uint8_t { done, blocked, mismatch };
@@ -154,7 +155,7 @@ class BasicRun {
   bool sums_on_the_way(const ExecStep& step) const;
   bool is_whole(std::byte* slot, std::uint64_t piece) const;
   void sign_slot(std::byte* slot, std::uint64_t bytes, std::uint64_t checksum) const;
-  Progress corrupted(std::uint64_t writer, std::uint32_t owner, std::uint64_t index, std::uint64_t piece);
+  Progress corrupted(const Corruption& found);
   Progress corrupted_slot(const ExecOperand& operand, std::uint64_t piece);
   std::uint64_t checksum_of(const void* content, std::uint64_t bytes, std::uint64_t piece) const;
   Progress link_move(const ExecStep& step, std::uint64_t piece);

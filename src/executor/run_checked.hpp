@@ -20,8 +20,8 @@ std::uint64_t BasicRun<digests>::checksum_of(const void* content, std::uint64_t 
 }
 
 template <bool digests>
-Progress BasicRun<digests>::corrupted(std::uint64_t writer, std::uint32_t owner, std::uint64_t index, std::uint64_t piece) {
-  corruption_ = {true, writer, owner, index, piece};
+Progress BasicRun<digests>::corrupted(const Corruption& found) {
+  corruption_ = found;
   return Progress::mismatch;
 }
 
@@ -30,7 +30,7 @@ template <bool digests>
 Progress BasicRun<digests>::corrupted_slot(const ExecOperand& operand, std::uint64_t piece) {
   const Executable& exec = *executable_;
   const std::uint64_t slots = std::max<std::uint32_t>(1, exec.plan.header.scratch_chunks);
-  return corrupted(header_of(address(operand, piece)).writer, operand.base - base_staging, operand.offset / (exec.slot_stride / slots), piece);
+  return corrupted({true, header_of(address(operand, piece)).writer, operand.base - base_staging, operand.offset / (exec.slot_stride / slots), piece});
 }
 
 template <bool digests>

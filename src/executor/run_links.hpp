@@ -32,6 +32,8 @@ Progress BasicRun<digests>::link_move(const ExecStep& step, std::uint64_t piece)
     if (operands[i].kind != ExecOperand::link) {
       if (segments_ != nullptr && operands[i].kind == ExecOperand::user) continue;
       pointers[i] = exec.by_blocks ? bases_[operands[i].base] + block_of(step).offset + begin : address(operands[i], piece);
+      const bool read_slot = i < step.sources && operands[i].kind == ExecOperand::slot;
+      if (exec.checked && read_slot && !is_whole(address(operands[i], piece), piece)) return corrupted_slot(operands[i], piece);
       continue;
     }
     const auto peer = context_->member(operands[i].base);
@@ -47,7 +49,7 @@ Progress BasicRun<digests>::link_move(const ExecStep& step, std::uint64_t piece)
         return Progress::mismatch;
       }
       if (exec.checked && message.header[6] != checksum_of(message.payload, bytes, piece))
-        return corrupted(operands[i].base, operands[i].base, operands[i].offset, piece);
+        return corrupted({true, operands[i].base, operands[i].base, operands[i].offset, piece, true});
     } else {
       const std::uint64_t header[Message::header_words] = {call_, count, identity_->plan_hash, identity_->what(), identity_->root, history_, 0};
       std::memcpy(message.header, header, sizeof header);
@@ -61,6 +63,10 @@ Progress BasicRun<digests>::link_move(const ExecStep& step, std::uint64_t piece)
         if (pointers[i] != pointers[0]) std::memcpy(pointers[i], pointers[0], bytes);
   }
   for (std::uint32_t i = 0; i < total; ++i) {
+    if (exec.checked && i >= step.sources && operands[i].kind == ExecOperand::slot) {
+      std::byte* const slot = address(operands[i], piece);
+      sign_slot(slot, bytes, checksum_of(slot, bytes, piece));
+    }
     if (operands[i].kind != ExecOperand::link) continue;
     const auto peer = context_->member(operands[i].base);
     const std::uint32_t channel = channel_of(operands[i]);

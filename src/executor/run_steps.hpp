@@ -240,7 +240,10 @@ Progress BasicRun<digests>::wait(const ExecStep& step, std::uint64_t piece, std:
     // pairs with signal(): release of progress
     const std::uint64_t progress = line.progress.load(std::memory_order_acquire);
     if (static_cast<std::int64_t>(progress - target) >= 0) break;  // a difference, so that the call number may wrap
-    if (spin >= spins) return Progress::blocked;
+    if (spin >= spins) {
+      if (executable_->links) context_->transport().progress();  // what this rank sent to other hosts may be what holds the peer up
+      return Progress::blocked;
+    }
     cpu_relax();
   }
   tell_acquire(line);

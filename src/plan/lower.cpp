@@ -10,6 +10,7 @@
 namespace rondo {
 namespace {
 
+using rondo::plan::KeptLinks;
 using rondo::plan::LinkEnd;
 using rondo::plan::LinkKey;
 using rondo::plan::Message;
@@ -25,8 +26,8 @@ const LinkEnd* find(const std::map<LinkKey, LinkEnd>& ends, const LinkKey& key) 
 /// One rank's lowered program.
 class Lowering {
  public:
-  Lowering(const PlanHeader& header, const std::vector<Shape>& shapes, bool keep_links, std::uint32_t rank)
-      : header_(header), shapes_(shapes), keep_links_(keep_links), rank_(rank), shape_(shapes[rank]) {}
+  Lowering(const PlanHeader& header, const std::vector<Shape>& shapes, const KeptLinks& kept, std::uint32_t rank)
+      : header_(header), shapes_(shapes), kept_(kept), rank_(rank), shape_(shapes[rank]) {}
 
   Program run(const Program& program) {
     Program lowered;
@@ -47,17 +48,17 @@ class Lowering {
     step.after.clear();
     if (step.kind == StepKind::wait && step.wait.rank < header_.ranks)
       step.wait.signal = shapes_[step.wait.rank].signal(step.wait.lane, step.wait.signal);
-    if (!keep_links_) {
-      for (std::uint32_t k = 0; k < step.sources.size(); ++k)
-        if (step.sources[k].buffer == Buffer::link) receive(step, k, place);
-      for (std::uint32_t k = 0; k < step.destinations.size(); ++k)
-        if (step.destinations[k].buffer == Buffer::link) send(step, k, place);
-    }
+    for (std::uint32_t k = 0; k < step.sources.size(); ++k)
+      if (becomes_slot(step.sources[k])) receive(step, k, place);
+    for (std::uint32_t k = 0; k < step.destinations.size(); ++k)
+      if (becomes_slot(step.destinations[k])) send(step, k, place);
     const std::uint32_t skew = step.skew;
     steps_.push_back(std::move(step));
     if (shape_.trivial || !shape_.inserted[lane_][s]) return;
     steps_.push_back(plan::make_signal(skew));
   }
+
+  bool becomes_slot(const Operand& operand) const { return operand.buffer == Buffer::link && !kept_.holds(rank_, operand.rank); }
 
   void wait(const WaitFor& wait, const Step& step) { steps_.push_back(plan::make_wait(wait, step.skew)); }
 
@@ -107,7 +108,7 @@ class Lowering {
 
   const PlanHeader& header_;
   const std::vector<Shape>& shapes_;
-  const bool keep_links_;
+  const KeptLinks& kept_;
   const std::uint32_t rank_;
   const Shape& shape_;
   std::uint32_t lane_ = 0;
@@ -117,41 +118,44 @@ class Lowering {
 /// Lowers one rank's program when it is asked for, so that a rank doesn't pay for all others' steps.
 class LoweredPrograms : public ProgramSource {
  public:
-  LoweredPrograms(const Plan& plan, std::vector<Shape> shapes, bool keep_links)
-      : plan_(plan), shapes_(std::move(shapes)), keep_links_(keep_links) {}
+  LoweredPrograms(const Plan& plan, std::vector<Shape> shapes, KeptLinks kept) : plan_(plan), shapes_(std::move(shapes)), kept_(std::move(kept)) {}
 
   Program program(std::uint32_t rank) const override {
-    return Lowering(plan_.header, shapes_, keep_links_, rank).run(plan_.program(rank));
+    return Lowering(plan_.header, shapes_, kept_, rank).run(plan_.program(rank));
   }
 
  private:
   const Plan plan_;
   const std::vector<Shape> shapes_;
-  const bool keep_links_;
+  const KeptLinks kept_;
 };
 
-}  // namespace
-
-Plan lower(const Plan& plan, bool keep_links) {
+Plan lower_but(const Plan& plan, KeptLinks kept) {
   if (!plan.header.neutral || !plan.complete()) return plan;
   std::vector<Shape> shapes;
   bool trivial = true;
-  bool links = false;
+  bool keeps_links = false;
   std::uint64_t chunks = plan.header.scratch_chunks;
   for (std::uint32_t rank = 0; rank < plan.header.ranks; ++rank) {
-    shapes.push_back(rondo::plan::shape_of(plan.header, plan.program(rank), keep_links));
+    shapes.push_back(rondo::plan::shape_of(plan.header, plan.program(rank), kept, rank));
     trivial &= shapes.back().trivial;
-    links |= shapes.back().links;
+    keeps_links |= shapes.back().keeps_links;
     chunks = std::max(chunks, shapes.back().chunks);
   }
   Plan lowered = plan;
-  lowered.header.neutral = keep_links && links;
+  lowered.header.neutral = keeps_links;
   if (trivial) return lowered;
-  lowered = Plan(lowered.header, std::make_shared<LoweredPrograms>(plan, std::move(shapes), keep_links));
+  lowered = Plan(lowered.header, std::make_shared<LoweredPrograms>(plan, std::move(shapes), std::move(kept)));
   lowered.header.scratch_chunks = static_cast<std::uint32_t>(std::min<std::uint64_t>(chunks, never));
   lowered.predicted_ns = plan.predicted_ns;
   lowered.considered = plan.considered;
   return lowered;
 }
+
+}  // namespace
+
+Plan lower(const Plan& plan, bool keep_links) { return lower_but(plan, KeptLinks(keep_links)); }
+
+Plan lower(const Plan& plan, const std::vector<std::uint32_t>& hosts) { return lower_but(plan, KeptLinks(hosts)); }
 
 }  // namespace rondo

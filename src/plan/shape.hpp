@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/share_host.hpp"
 #include "rondo/plan.hpp"
 
 namespace rondo::plan {
@@ -40,7 +41,7 @@ using LinkKey = std::pair<std::uint32_t, std::uint32_t>;  ///< peer, channel
 
 struct Shape {
   bool trivial = true;                              ///< nothing to lower; all but `lanes` is empty
-  bool links = false;                               ///< has links at all, kept ones too
+  bool keeps_links = false;                         ///< some of its links stay
   std::vector<std::vector<std::uint32_t>> signals;  ///< [lane][signal] → its number in the lowered program
   std::vector<std::vector<std::uint32_t>> behind;  ///< [lane][step] → lowered number of the signal behind it, or never
   std::vector<std::vector<bool>> inserted;         ///< [lane][step]: a new signal follows it
@@ -52,7 +53,23 @@ struct Shape {
   std::uint32_t signal_behind(std::uint32_t lane, std::uint32_t step) const;
 };
 
-/// Linear in the program (n log n in the messages of one link). Takes malformed programs too.
-Shape shape_of(const PlanHeader& header, const Program& program, bool keep_links);
+/// The links that lowering leaves as they are.
+class KeptLinks {
+ public:
+  explicit KeptLinks(bool all) : all_(all) {}
+  /// Those between hosts, of which there is one for each rank.
+  explicit KeptLinks(std::vector<std::uint32_t> hosts) : hosts_(std::move(hosts)) {}
+
+  bool holds(std::uint32_t rank, std::uint32_t peer) const {
+    return all_ || (!hosts_.empty() && !share_host(hosts_, rank, peer));
+  }
+
+ private:
+  bool all_ = false;
+  std::vector<std::uint32_t> hosts_;
+};
+
+/// The shape of rank `rank`'s program. Linear in it (n log n in the messages of one link). Takes malformed programs too.
+Shape shape_of(const PlanHeader& header, const Program& program, const KeptLinks& kept, std::uint32_t rank);
 
 }  // namespace rondo::plan

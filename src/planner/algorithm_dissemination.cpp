@@ -28,8 +28,9 @@ std::string_view objection(const Request& request, const CostModel&, const PlanL
 }
 
 Shape shape(const Request& request, const CostModel&, const PlanLimits& limits) {
-  const std::uint32_t scratch = limits.mapped ? 0 : 1;
-  return {Protocol::staged, !limits.mapped, 1, scratch, scratch == 0 ? 0 : scratch + log2_ceil(request.ranks), 2, 0};
+  const bool mapped = limits.reach == Reach::memory;
+  const std::uint32_t scratch = mapped ? 0 : 1;
+  return {Protocol::staged, !mapped, 1, scratch, scratch == 0 ? 0 : scratch + log2_ceil(request.ranks), 2, 0};
 }
 
 Cost predict(const Request& request, const CostModel& cost, const PlanLimits& limits, const Shape& shape) {

@@ -143,7 +143,7 @@ std::string_view objection(const Request& request, const CostModel&, const PlanL
 
 Shape shape(const Request& request, const CostModel&, const PlanLimits& limits) {
   if (request.collective == Collective::gather) return {Protocol::staged, true, 1, 0, 1, 4, piece_bytes};
-  if (request.collective == Collective::all_to_all_v || !limits.mapped)
+  if (request.collective == Collective::all_to_all_v || limits.reach != Reach::memory)
     return {Protocol::staged, true, 1, 0, request.ranks - 1, 4, piece_bytes};
   const std::uint32_t slots = std::min(shared_slots, request.ranks - 1);
   return {Protocol::staged, false, 1, slots, slots, 2, piece_bytes};

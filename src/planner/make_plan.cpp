@@ -57,7 +57,7 @@ Offer offer(const Algorithm& algorithm, const CostModel& cost, const PlanLimits&
   const bool alone = &algorithm == &copy_algorithm;
   if (request.ranks == 1 && !alone)
     offer.objection = "there is one rank";
-  else if (algorithm.needs_mapped && !limits.mapped)
+  else if (algorithm.needs_mapped && limits.reach != Reach::memory)
     offer.objection = "ranks can't read one another's memory";
   else if (request.wire && !algorithm.narrows && !alone)
     offer.objection = "it has no form for a wire type";
@@ -69,7 +69,7 @@ Offer offer(const Algorithm& algorithm, const CostModel& cost, const PlanLimits&
     offer.objection = algorithm.departure(request, cost);
   if (!offer.objection.empty()) return offer;
   offer.shape = algorithm.shape(request, cost, limits);
-  if (limits.mapped && piece_limit(offer.shape, limits) == 0)
+  if (limits.reach != Reach::messages && piece_limit(offer.shape, limits) == 0)
     offer.objection = "its slots don't fit in the staging memory";
   else
     offer.cost = algorithm.predict(request, cost, limits, offer.shape);
@@ -153,7 +153,7 @@ std::string note(const Offer& made, const Offer& chosen, bool asked_for, double 
 /// nobody waits for a slot while there are others.
 std::uint32_t depth_of(const CostModel& cost, const PlanLimits& limits, const Request& request, const Shape& shape) {
   constexpr double deepest = 64;
-  if (shape.protocol != Protocol::staged || shape.lowered_chunks == 0 || !limits.mapped) return shape.depth;
+  if (shape.protocol != Protocol::staged || shape.lowered_chunks == 0 || limits.reach != Reach::memory) return shape.depth;
   const Terms terms(request, cost, limits, shape);
   if (terms.pieces <= shape.depth) return shape.depth;
   const double ring = static_cast<double>(std::min(cost.ring_bytes * (is_rooted(request.collective) ? 2 : 1), limits.staging_bytes));

@@ -55,8 +55,15 @@ class QueueTransport final : public Transport {
   Held next_;
 };
 
+std::vector<std::uint32_t> all_but(std::uint32_t rank, std::uint32_t size) {
+  std::vector<std::uint32_t> others;
+  for (std::uint32_t other = 0; other < size; ++other)
+    if (other != rank) others.push_back(other);
+  return others;
+}
+
 struct End {
-  End(Wires& wires, std::uint32_t rank, std::uint32_t size) : transport(wires, rank), links(transport, rank, size) {}
+  End(Wires& wires, std::uint32_t rank, std::uint32_t size) : transport(wires, rank), links(transport, size, all_but(rank, size)) {}
   QueueTransport transport;
   StatusLinks links;
 };
@@ -135,7 +142,7 @@ TEST_CASE("ranks meet when all have said that they are here; who isn't heard is 
   End first(wires, 0, 3);
   QueueTransport second(wires, 1), third(wires, 2);
   for (QueueTransport* peer : {&second, &third}) {
-    StatusLinks links(*peer, peer == &second ? 1 : 2, 3);
+    StatusLinks links(*peer, 3, all_but(peer == &second ? 1 : 2, 3));
     wires.cut.insert({2, 0});
     links.tell(notice_of(Notice::Kind::here, 0), 0);
   }

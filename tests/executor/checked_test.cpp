@@ -104,7 +104,8 @@ TEST_CASE("a bit that flips in a message is found") {
       request.rank = rank;
       request.count = count;
       request.layout = layout;
-      request.message_links = request.checked = true;
+      request.reach = Reach::messages;
+      request.checked = true;
       const auto executable = compile(lower(*plan, true), request);
       REQUIRE(executable);
       Letters letters(post);

@@ -256,7 +256,7 @@ TEST_CASE("a plan that names no size of pieces sends messages of a mebibyte at m
     CompileRequest request;
     request.count = bytes / 4;
     request.layout = layout;
-    request.message_links = true;
+    request.reach = Reach::messages;
     const auto executable = compile(lower(*plan, true), request);
     REQUIRE(executable);
     return std::pair{executable->piece_bytes, executable->pieces};
@@ -268,12 +268,12 @@ TEST_CASE("a plan that names no size of pieces sends messages of a mebibyte at m
 }
 
 TEST_CASE("slots are taken in turn from as much staging as is wanted, by calls of 2 KiB and more") {
-  const auto ring = [](std::uint64_t bytes, std::uint64_t ring_bytes, bool message_links = false) {
+  const auto ring = [](std::uint64_t bytes, std::uint64_t ring_bytes, Reach reach = Reach::memory) {
     CompileRequest request;
     request.count = bytes / 4;
     request.layout = layout;
     request.ring_bytes = ring_bytes;
-    request.message_links = message_links;
+    request.reach = reach;
     const auto plan = plan_of(request_of(Collective::all_reduce, 2, bytes), "one_shot");
     REQUIRE(plan);
     const auto executable = compile(lower(*plan), request);
@@ -291,5 +291,5 @@ TEST_CASE("slots are taken in turn from as much staging as is wanted, by calls o
   CHECK(ring(256 << 10, 384 << 10) == Ring{6, 4});
   CHECK(ring(4 << 20, 384 << 10) == Ring{6, 6});
   CHECK(ring(4 << 20, 0) == Ring{4, 0});
-  CHECK(ring(4 << 10, 128 << 10, true) == Ring{4, 0});
+  CHECK(ring(4 << 10, 128 << 10, Reach::messages) == Ring{4, 0});
 }

@@ -9,7 +9,7 @@ namespace {
 
 Plan ring_of(std::uint32_t ranks) {
   PlanLimits limits;
-  limits.mapped = false;
+  limits.reach = Reach::messages;
   const auto plan = make_plan(Topology{}, cost_model(Topology{}, ranks), limits, {Collective::all_reduce, ranks, 1 << 20}, "ring");
   if (!plan) FAIL(plan.error().detail);
   return *plan;

@@ -44,7 +44,7 @@ inline std::vector<Level> levels_of(const GroupSizes& groups) {
 inline Result<Plan> plan_of(Request request, const std::string& algorithm = "", bool mapped = true, const GroupSizes& groups = {}) {
   request.symmetric = request.symmetric || algorithm.starts_with("direct");
   PlanLimits limits = limits_of_shared_memory();
-  limits.mapped = mapped;
+  limits.reach = mapped ? Reach::memory : Reach::messages;
   CostModel cost = near_cores();
   cost.levels = levels_of(groups);
   if (algorithm.empty()) return make_plan(Topology{}, cost, limits, request);

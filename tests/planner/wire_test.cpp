@@ -15,7 +15,7 @@ Request by_way_of(DataType wire, std::uint32_t ranks, std::uint64_t bytes) {
 
 Result<Plan> planned(const Request& request, bool mapped = true) {
   PlanLimits limits = limits_of_shared_memory();
-  limits.mapped = mapped;
+  limits.reach = mapped ? Reach::memory : Reach::messages;
   return make_plan(Topology{}, near_cores(), limits, request);
 }
 

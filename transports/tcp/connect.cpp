@@ -60,7 +60,7 @@ void tune(const Fd& socket) {
 
 class Connecting {
  public:
-  Connecting(std::uint32_t rank, std::size_t ranks, const Fd& listener, const Ticket& own) : rank_(rank), listener_(listener), own_(own), sockets_(ranks) {}
+  Connecting(const Party& party, std::size_t ranks, const Fd& listener, const Ticket& own) : party_(party), listener_(listener), own_(own), sockets_(ranks) {}
 
   /// Begins to call a rank below this one. A connect() that doesn't block never waits for the peer.
   Result<void> call(std::uint32_t peer, const Place& place) {
@@ -93,13 +93,15 @@ class Connecting {
   }
 
   std::size_t callers_missing() const {
-    return static_cast<std::size_t>(std::count_if(sockets_.begin() + rank_ + 1, sockets_.end(), [](const Fd& socket) { return !socket; }));
+    std::size_t missing = 0;
+    for (std::uint32_t peer = party_.rank + 1; peer < sockets_.size(); ++peer) missing += party_.reaches(peer) && !sockets_[peer];
+    return missing;
   }
 
   std::string missing() const {
     std::string names;
-    for (std::size_t peer = 0; peer < sockets_.size(); ++peer)
-      if (peer != rank_ && !sockets_[peer]) names += (names.empty() ? "" : ", ") + std::to_string(peer);
+    for (std::uint32_t peer = 0; peer < sockets_.size(); ++peer)
+      if (party_.reaches(peer) && !sockets_[peer]) names += (names.empty() ? "" : ", ") + std::to_string(peer);
     return names;
   }
 
@@ -126,7 +128,7 @@ class Connecting {
       int number = 0;
       socklen_t length = sizeof number;
       (void)getsockopt(calling.socket.get(), SOL_SOCKET, SO_ERROR, &number, &length);
-      const Call call{rank_, 0, calling.place.ticket};
+      const Call call{party_.rank, 0, calling.place.ticket};
       if (number == 0 && send(calling.socket.get(), &call, sizeof call, MSG_NOSIGNAL) != static_cast<ssize_t>(sizeof call)) number = errno;
       if (number != 0) return unreachable(calling.peer, calling.place, number);
       sockets_[calling.peer] = std::move(calling.socket);
@@ -145,7 +147,7 @@ class Connecting {
       if (stranger.came < sizeof(Call)) return false;
       const std::uint32_t peer = stranger.call.rank;
       const bool invited = sodium_memcmp(stranger.call.ticket.data(), own_.data(), own_.size()) == 0;
-      if (invited && peer > rank_ && peer < sockets_.size() && !sockets_[peer]) sockets_[peer] = std::move(stranger.socket);
+      if (invited && peer > party_.rank && peer < sockets_.size() && party_.reaches(peer) && !sockets_[peer]) sockets_[peer] = std::move(stranger.socket);
       return true;
     });
   }
@@ -160,7 +162,7 @@ class Connecting {
     return {};
   }
 
-  std::uint32_t rank_;
+  const Party& party_;
   const Fd& listener_;
   const Ticket& own_;
   std::vector<Fd> sockets_;
@@ -187,12 +189,12 @@ Result<Fd> listen_at(const std::string& address, Place& place) {
   return listener;
 }
 
-Result<std::vector<Fd>> connect_all(std::uint32_t rank, const std::vector<Address>& all, const Fd& listener, const Ticket& own, std::int64_t deadline_ns) {
-  Connecting connecting(rank, all.size(), listener, own);
+Result<std::vector<Fd>> connect_all(const Party& party, const std::vector<Address>& all, const Fd& listener, const Ticket& own, std::int64_t deadline_ns) {
+  Connecting connecting(party, all.size(), listener, own);
   for (std::uint32_t peer = 0; peer < all.size(); ++peer) {
     const auto place = place_of(peer, all[peer]);
     if (!place) return place.error();
-    if (peer >= rank) continue;
+    if (peer >= party.rank || !party.reaches(peer)) continue;
     if (auto called = connecting.call(peer, *place); !called) return called.error();
   }
   return connecting.run(deadline_ns);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/fd.hpp"
+#include "base/share_host.hpp"
 #include "rondo/transport.hpp"
 
 namespace rondo::tcp {
@@ -26,8 +27,15 @@ struct Place {
 /// A place that listens, with a new ticket. Errors: invalid_argument (`address` isn't this machine's), out_of_resources.
 Result<Fd> listen_at(const std::string& address, Place& place);
 
-/// A socket for each other rank, by rank. Strangers at the listener are dropped. Blocks until `deadline_ns`. Errors: unsupported (names the rank that can't
+/// Whom a rank connects with: the ranks of other hosts, of which `hosts` has a number for each rank; or, where that is empty, all.
+struct Party {
+  std::uint32_t rank = 0;
+  const std::vector<std::uint32_t>& hosts;
+  bool reaches(std::uint32_t peer) const { return !share_host(hosts, rank, peer); }
+};
+
+/// A socket for each rank of the party's, by rank; null for the others. Strangers at the listener are dropped. Blocks until `deadline_ns`. Errors: unsupported (names the rank that can't
 /// be reached, and why), invalid_argument (a rank's address makes no sense), deadline_exceeded (names the ranks that didn't call).
-Result<std::vector<Fd>> connect_all(std::uint32_t rank, const std::vector<Address>& all, const Fd& listener, const Ticket& own, std::int64_t deadline_ns);
+Result<std::vector<Fd>> connect_all(const Party& party, const std::vector<Address>& all, const Fd& listener, const Ticket& own, std::int64_t deadline_ns);
 
 }  // namespace rondo::tcp

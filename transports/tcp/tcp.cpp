@@ -62,11 +62,11 @@ class TcpTransport final : public Transport {
   }
 
   Result<void> connect(const std::vector<Address>& all, std::int64_t deadline_ns) override {
-    auto sockets = tcp::connect_all(options_.rank, all, listener_, place_.ticket, deadline_ns);
+    auto sockets = tcp::connect_all({options_.rank, options_.hosts}, all, listener_, place_.ticket, deadline_ns);
     if (!sockets) return sockets.error();
     listener_.reset();
     for (std::uint32_t rank = 0; rank < peers_.size(); ++rank) {
-      if (rank == options_.rank) continue;
+      if (!(*sockets)[rank]) continue;
       epoll_event event{};
       event.events = EPOLLIN;
       event.data.u32 = rank;

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/clock.hpp"
+#include "base/share_host.hpp"
 #include "transports/ucx/queue.hpp"
 #include "transports/ucx/setup.hpp"
 
@@ -109,7 +110,7 @@ class UcxTransport final : public Transport {
   Result<void> connect(const std::vector<Address>& all, std::int64_t /*deadline_ns*/) override {
     const Quiet quiet;
     for (std::uint32_t rank = 0; rank < all.size(); ++rank) {
-      if (rank == options_.rank) continue;
+      if (share_host(options_.hosts, options_.rank, rank)) continue;
       if (!is_whole(all[rank].bytes))
         return Error{Errc::invalid_argument, "rank " + std::to_string(rank) + " sent no usable UCX address", 0, "ucx"};
       ucp_ep_params_t params{};

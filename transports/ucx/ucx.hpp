@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "rondo/transport.hpp"
 
@@ -11,6 +12,7 @@ namespace rondo {
 struct UcxOptions {
   std::uint32_t rank = 0;
   std::uint32_t ranks = 1;
+  std::vector<std::uint32_t> hosts = {};  ///< by rank: those of this rank's host aren't connected; empty: all are
 };
 
 /// Whether this machine has a network that UCX serves better than TCP does: InfiniBand, or what shows itself as such.

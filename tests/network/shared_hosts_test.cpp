@@ -1,0 +1,176 @@
+// Several ranks on each of several hosts: memory inside a host, messages between hosts, in one communicator.
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "jobs.hpp"
+#include "support/catch.hpp"
+#include "support/faults.hpp"
+
+using namespace rondo;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr int port = 29500;
+
+/// Ranks on hosts as `on` says, rank 0 on the first; each with the number of its host's ranks.
+std::vector<ChildBody> ranks_on(const Hosts& hosts, const std::vector<std::uint32_t>& on, const RankBody& body, CommunicatorOptions options = quick()) {
+  std::vector<ChildBody> ranks;
+  for (std::uint32_t rank = 0; rank < on.size(); ++rank) {
+    const auto here = static_cast<std::uint32_t>(std::count(on.begin(), on.end(), on[rank]));
+    const auto size = static_cast<std::uint32_t>(on.size());
+    ranks.push_back(hosts.on(on[rank], [=]() -> std::string {
+      Hosts::set_job(rank, size, here, port);
+      auto made = Communicator::from_environment(options);
+      return made ? body(*made) : to_string(made.error());
+    }));
+  }
+  return ranks;
+}
+
+std::string sums(Communicator& communicator, std::uint64_t count) {
+  std::vector<float> values(count, static_cast<float>(communicator.rank() + 1));
+  if (auto done = communicator.all_reduce(values.data(), values.data(), count, DataType::f32); !done) return to_string(done.error());
+  const auto size = static_cast<float>(communicator.size());
+  return values.front() == size * (size + 1) / 2 && values.back() == values.front() ? "" : "a wrong sum among " + std::to_string(communicator.size());
+}
+
+/// A message from each other rank to rank 0, which takes them as they come.
+std::string from_anybody(Communicator& communicator) {
+  const auto own = static_cast<float>(communicator.rank());
+  if (communicator.rank() != 0) {
+    auto sent = communicator.send(&own, 1, DataType::f32, 0);
+    return sent ? "" : "send: " + to_string(sent.error());
+  }
+  std::uint64_t heard = 0;
+  for (std::uint32_t k = 1; k < communicator.size(); ++k) {
+    float value = 0;
+    const auto source = communicator.recv_any(&value, 1, DataType::f32);
+    if (!source) return "recv_any: " + to_string(source.error());
+    if (value != static_cast<float>(*source)) return "a message of another rank than it says";
+    heard |= std::uint64_t{1} << *source;
+  }
+  return heard == (std::uint64_t{1} << communicator.size()) - 2 ? "" : "not one message from each";
+}
+
+/// All of a host, one of each host, and all but the first; each of these in turn and beside the whole.
+std::string splits(Communicator& whole, const std::vector<std::uint32_t>& on) {
+  const std::uint32_t own = whole.rank();
+  std::uint32_t before = 0;
+  for (std::uint32_t rank = 0; rank < own; ++rank) before += on[rank] == on[own];
+  for (const std::int32_t color : {static_cast<std::int32_t>(on[own]), static_cast<std::int32_t>(before), own == 0 ? no_color : 5}) {
+    auto part = whole.split(color, 0);
+    if (!part) return "split: " + to_string(part.error());
+    if (*part)
+      for (const std::uint64_t count : {1u, 100'000u})
+        if (const std::string wrong = sums(**part, count); !wrong.empty()) return wrong;
+    if (const std::string wrong = sums(whole, 1000); !wrong.empty()) return wrong;
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("ranks that share hosts get right results of every collective, messages and splits, however many are where") {
+  if (!can_make_hosts()) return;
+  const Hosts hosts(3);
+  REQUIRE(hosts.trouble() == "");
+  for (const std::vector<std::uint32_t>& on : {std::vector<std::uint32_t>{0, 0, 1, 1}, {0, 0, 1}, {0, 1, 0, 1, 2}}) {
+    INFO("hosts " << Catch::StringMaker<std::vector<std::uint32_t>>::convert(on));
+    const auto body = [&on](Communicator& communicator) {
+      for (const auto& trial : {every_collective, from_anybody})
+        if (const std::string wrong = trial(communicator); !wrong.empty()) return wrong;
+      return splits(communicator, on);
+    };
+    CHECK(complaints(run_children(ranks_on(hosts, on, body), 100)) == "");
+  }
+}
+
+TEST_CASE("ranks that share hosts check what passes between them where that is asked for") {
+  if (!can_make_hosts()) return;
+  const Hosts hosts(2);
+  REQUIRE(hosts.trouble() == "");
+  CommunicatorOptions options = quick();
+  options.integrity = true;
+  CHECK(complaints(run_children(ranks_on(hosts, {0, 0, 1, 1}, every_collective, options), 100)) == "");
+}
+
+TEST_CASE("of an all_reduce of two hosts' ranks each host sends its sum once, and the rest stays in memory") {
+  if (!can_make_hosts()) return;
+  const Hosts hosts(2);
+  REQUIRE(hosts.trouble() == "");
+  constexpr std::uint64_t count = 4 << 20;
+  const auto before = hosts.bytes_sent(0);
+  CHECK(complaints(run_children(ranks_on(hosts, {0, 0, 1, 1}, [](Communicator& communicator) { return sums(communicator, count); }), 100)) == "");
+  const auto sent = static_cast<double>(hosts.bytes_sent(0) - before);
+  const double wanted = count * sizeof(float);
+  CHECK(sent > wanted);
+  CHECK(sent < 1.1 * wanted + 400e3);  // headers, acknowledgements, and what is said at creation; a ring would send half as much again
+}
+
+TEST_CASE("the transport that is asked for is taken where ranks share hosts, and an unknown one is refused with those that there are") {
+  if (!can_make_hosts()) return;
+  const Hosts hosts(2);
+  REQUIRE(hosts.trouble() == "");
+  for (const char* name : {"tcp", "shm+tcp"}) {
+    CommunicatorOptions options = quick();
+    options.transport = name;
+    INFO(name);
+    CHECK(complaints(run_children(ranks_on(hosts, {0, 0, 1}, [](Communicator& communicator) { return sums(communicator, 1000); }, options), 60)) == "");
+  }
+  CommunicatorOptions options = quick();
+  options.transport = "shm+pigeon";
+  const auto refused = run_children(ranks_on(hosts, {0, 1}, [](Communicator&) -> std::string { return "it was taken"; }, options), 60);
+  for (const std::string& answer : refused) CHECK(answer.find("'shm+pigeon'; accepted: shm, ucx, tcp, shm+ucx, shm+tcp") != std::string::npos);
+}
+
+TEST_CASE("a rank killed among ranks that share hosts is named to all others within three seconds, be it near or far") {
+  if (!can_make_hosts()) return;
+  const Hosts hosts(2);
+  REQUIRE(hosts.trouble() == "");
+  for (const std::uint32_t victim : {0u, 3u}) {
+    INFO("rank " << victim << " dies");
+    const auto body = [victim](Communicator& communicator) -> std::string {
+      std::vector<float> values(1 << 18, 1);
+      for (std::uint64_t call = 0;; ++call) {
+        auto done = communicator.all_reduce(values.data(), values.data(), call % 2 == 0 ? values.size() : 1, DataType::f32, ReduceOp::max);
+        if (done) continue;
+        const auto now = Clock::now().time_since_epoch().count();
+        return expect_error(done, Errc::peer_failed, {"rank " + std::to_string(victim) + " (process ", " on "}) + "@" + std::to_string(now);
+      }
+    };
+    std::vector<Child> ranks;
+    for (const ChildBody& rank : ranks_on(hosts, {0, 0, 1, 1}, body)) ranks.push_back(start_child(rank));
+    std::this_thread::sleep_for(std::chrono::milliseconds(900));
+    const auto begin = Clock::now();
+    kill(ranks[victim].process, SIGKILL);
+    for (std::uint32_t rank = 0; rank < 4; ++rank) {
+      const std::string answer = answer_of(ranks[rank], begin + std::chrono::seconds(20));
+      if (rank == victim) continue;
+      INFO("rank " << rank << ": " << answer);
+      REQUIRE(answer.starts_with("@"));
+      CHECK(static_cast<double>(std::stoll(answer.substr(1)) - begin.time_since_epoch().count()) / 1e9 < 3);
+    }
+  }
+}
+
+TEST_CASE("ranks that share hosts and call different things get errors that say who called what") {
+  if (!can_make_hosts()) return;
+  const Hosts hosts(2);
+  REQUIRE(hosts.trouble() == "");
+  for (const std::uint32_t odd : {0u, 1u, 3u}) {
+    INFO("rank " << odd << " calls another thing");
+    const auto body = [odd](Communicator& communicator) {
+      std::vector<float> values(64, 1);
+      (void)communicator.barrier();
+      const std::uint64_t count = communicator.rank() == odd ? 32 : 64;
+      auto done = communicator.all_reduce(values.data(), values.data(), count, DataType::f32);
+      for (int more = 0; done && more < 3; ++more) done = communicator.barrier();
+      return expect_error(done, Errc::mismatch, {"ranks disagree in call #"});
+    };
+    CHECK(complaints(run_children(ranks_on(hosts, {0, 0, 1, 1}, body), 60)) == "");
+  }
+}
