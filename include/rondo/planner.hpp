@@ -75,6 +75,12 @@ struct CoreFigures {
 /// Those that are assumed for the processors of a machine, by what its topology says they are.
 CoreFigures core_figures(const Topology& topology);
 
+/// What lies between hosts: an interface of each, which all ranks of the host share.
+struct Network {
+  std::vector<std::uint32_t> hosts;  ///< by rank the number of its host; empty: there is one
+  double ns_per_byte = 0;            ///< one way; the other has as much at the same time
+};
+
 /// The figures of the cost model, with their provenance. Units: ns, and ns per byte. docs/design/0003-cost-model.md.
 struct CostModel {
   CoreFigures core;             ///< what doesn't depend on where the ranks are
@@ -88,6 +94,7 @@ struct CostModel {
   std::uint64_t cache_bytes = 0;///< a rank's part of the largest cache: what outgrows it streams from memory
   std::uint64_t ring_bytes = 0; ///< of slots that a rank goes through, in each half of its staging, where it has so many
   double link_ns_per_byte = 0;  ///< what the narrowest link between ranks lets through, where that was read or measured; pull is no less
+  Network network;              ///< where ranks are on several hosts
   std::vector<Level> levels;    ///< smaller groups first; the figures above are those of ranks that share no group
   std::vector<std::uint32_t> rings;  ///< orders of all ranks, one after the other, along the widest wires between GPUs; empty: ranks aren't GPUs
   std::vector<std::string> sources;  ///< where each figure comes from

@@ -29,12 +29,16 @@ struct Cost {
   double work_ns = 0;  ///< moving and combining bytes, and the steps themselves
   double rounds = 0;   ///< dependent rounds of one piece
   double moved = 0;    ///< bytes that the busiest rank copies or reduces
+  double crossed = 0;  ///< bytes that the busiest host sends to others, or receives
   double total_ns() const { return wait_ns + work_ns; }
 };
 
 /// What a plan follows along header.order: nothing, the ranks' places, one of the rings that the topology's wires offer, all of them, or the order in which
 /// a double tree lies on the widest wires.
 enum class Order : std::uint8_t { none, places, ring, rings, trees };
+
+/// Where an algorithm is chosen unasked. `by_name`: nowhere, as nobody has measured it against the others on a network.
+enum class Chosen : std::uint8_t { anywhere, between_hosts, by_name };
 
 struct Algorithm {
   std::string_view name;
@@ -48,7 +52,7 @@ struct Algorithm {
   /// Why its reductions aren't strict (0009-strict.md), or nothing where they are. Null: they always are.
   std::string_view (*departure)(const Request& request, const CostModel& cost) = nullptr;
   bool narrows = false;  ///< all ranks end with the same bits where its scratch holds a wire type: results that peers read are no steps of their own
-  bool by_name = false;  ///< taken where it is asked for alone: nobody has measured it against the others on a network
+  Chosen chosen = Chosen::anywhere;
 };
 
 /// All algorithms, simple ones first: where predicted times hardly differ the earlier one is taken (make_plan.cpp).

@@ -142,6 +142,6 @@ const Algorithm bine_algorithm{.name = "bine",
                                .predict = predict,
                                .program = program,
                                .departure = departure,
-                               .by_name = true};
+                               .chosen = Chosen::by_name};
 
 }  // namespace rondo::planner

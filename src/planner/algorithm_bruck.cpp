@@ -113,6 +113,6 @@ Cost predict(const Request& request, const CostModel& cost, const PlanLimits& li
 }  // namespace
 
 const Algorithm bruck_algorithm{
-    .name = "bruck", .needs_mapped = false, .objection = objection, .shape = shape, .predict = predict, .program = program, .by_name = true};
+    .name = "bruck", .needs_mapped = false, .objection = objection, .shape = shape, .predict = predict, .program = program, .chosen = Chosen::by_name};
 
 }  // namespace rondo::planner

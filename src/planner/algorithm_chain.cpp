@@ -65,6 +65,6 @@ const Algorithm chain_algorithm{.name = "chain",
                                 .program = program,
                                 .order = Order::ring,
                                 .departure = departure,
-                                .by_name = true};
+                                .chosen = Chosen::by_name};
 
 }  // namespace rondo::planner

@@ -174,6 +174,6 @@ const Algorithm knomial_algorithm{.name = "knomial",
                                   .predict = predict,
                                   .program = program,
                                   .departure = departure,
-                                  .by_name = true};
+                                  .chosen = Chosen::by_name};
 
 }  // namespace rondo::planner

@@ -106,6 +106,6 @@ Cost predict(const Request& request, const CostModel& cost, const PlanLimits& li
 }  // namespace
 
 const Algorithm parameter_server_algorithm{
-    .name = "parameter_server", .needs_mapped = false, .objection = objection, .shape = shape, .predict = predict, .program = program, .by_name = true};
+    .name = "parameter_server", .needs_mapped = false, .objection = objection, .shape = shape, .predict = predict, .program = program, .chosen = Chosen::by_name};
 
 }  // namespace rondo::planner

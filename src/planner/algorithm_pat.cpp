@@ -82,6 +82,6 @@ const Algorithm pat_algorithm{.name = "pat",
                               .predict = predict,
                               .program = program,
                               .departure = departure,
-                              .by_name = true};
+                              .chosen = Chosen::by_name};
 
 }  // namespace rondo::planner

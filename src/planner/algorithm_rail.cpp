@@ -6,6 +6,7 @@
 // The levels aren't done one after the other: a step of the ring combines what the fellows of the group send for it, and while it travels they send for
 // the next; what arrives of a gathered share is passed on along the rail and to the fellows at once. So nothing is stored between the levels.
 #include <algorithm>
+#include <set>
 
 #include "planner/steps.hpp"
 #include "planner/terms.hpp"
@@ -103,13 +104,18 @@ Program program(const PlanHeader& header, std::uint32_t rank) {
   return lane.take_program();
 }
 
-bool serves(const Level& level) { return level.ranks <= largest_group; }
+/// Where ranks are on several hosts these are the groups: what crosses between smaller ones is no network.
+bool serves(const Level& level, const Network& network) {
+  const std::set<std::uint32_t> hosts(network.hosts.begin(), network.hosts.end());
+  return level.ranks <= largest_group && (hosts.empty() || level.ranks * hosts.size() == network.hosts.size());
+}
 
 std::string_view objection(const Request& request, const CostModel& cost, const PlanLimits&) {
   if (request.collective != Collective::all_reduce && request.collective != Collective::reduce_scatter && request.collective != Collective::all_gather)
     return other_collective;
   if (cost.levels.empty()) return "no cache, memory, socket or host parts the ranks into equal groups";
-  return std::any_of(cost.levels.begin(), cost.levels.end(), serves) ? std::string_view() : "no group of the machine's has 64 ranks or less";
+  const bool any = std::any_of(cost.levels.begin(), cost.levels.end(), [&](const Level& level) { return serves(level, cost.network); });
+  return any ? std::string_view() : "no group of the machine's has 64 ranks or less, or hosts have unlike numbers of ranks";
 }
 
 Shape shape_of(const Request& request, std::uint32_t group, std::size_t level) {
@@ -154,7 +160,7 @@ Shape shape(const Request& request, const CostModel& cost, const PlanLimits& lim
   Shape best;
   double least = 0;
   for (std::size_t level = 0; level < cost.levels.size(); ++level) {
-    if (!serves(cost.levels[level])) continue;
+    if (!serves(cost.levels[level], cost.network)) continue;
     const Shape made = shape_of(request, cost.levels[level].ranks, level);
     const double total = predict(request, cost, limits, made).total_ns();
     if (best.levels != 0 && total >= least) continue;
@@ -176,6 +182,6 @@ const Algorithm rail_algorithm{.name = "rail",
                                .program = program,
                                .order = Order::places,
                                .departure = departure,
-                               .by_name = true};
+                               .chosen = Chosen::between_hosts};
 
 }  // namespace rondo::planner

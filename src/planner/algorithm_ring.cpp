@@ -240,6 +240,6 @@ std::string_view departure(const Request&, const CostModel&) {
 }  // namespace
 
 const Algorithm ring_algorithm{"ring", false, objection, shape, predict, program, Order::ring, departure};
-const Algorithm rings_algorithm{"rings", false, objection_to_several, shape_of_several, predict_several, program, Order::rings, departure, false, true};
+const Algorithm rings_algorithm{"rings", false, objection_to_several, shape_of_several, predict_several, program, Order::rings, departure, false, Chosen::by_name};
 
 }  // namespace rondo::planner

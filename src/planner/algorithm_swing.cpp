@@ -65,6 +65,6 @@ const Algorithm swing_algorithm{.name = "swing",
                                 .predict = predict,
                                 .program = program,
                                 .departure = departure,
-                                .by_name = true};
+                                .chosen = Chosen::by_name};
 
 }  // namespace rondo::planner

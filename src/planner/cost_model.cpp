@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "planner/algorithm.hpp"
+#include "planner/crossing.hpp"
 #include "topology/device_paths.hpp"
 
 namespace rondo {
@@ -154,6 +155,7 @@ CostModel cost_model(const Topology& topology, std::uint32_t ranks, const CoreFi
   cost.cache_bytes = cache != 0 ? cache : default_cache_bytes;
   cost.ring_bytes = ring_bytes(cost);
   name_other_sources(cost, cache != 0, own_cache != 0);
+  planner::find_network(topology, ranks, cost);
   planner::find_levels(topology, ranks, cost);
   planner::find_rings(topology, ranks, cost);
   return cost;

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "planner/algorithm.hpp"
+#include "planner/crossing.hpp"
 #include "planner/terms.hpp"
 
 namespace rondo {
@@ -76,79 +77,6 @@ Offer offer(const Algorithm& algorithm, const CostModel& cost, const PlanLimits&
   return offer;
 }
 
-constexpr std::size_t most_algorithms = 24;
-
-/// Predictions aren't so good that less than this decides: the earlier algorithm of the table is taken then.
-constexpr double worth_it = 1.03;
-
-/// All algorithms' offers, in the table's order.
-struct Offers {
-  std::array<Offer, most_algorithms> all;
-  std::size_t count = 0;
-  const Offer* chosen = nullptr;
-};
-
-bool serves_unasked(const Offer& offer) { return offer.objection.empty() && !offer.algorithm->by_name; }
-
-Offers collect(const CostModel& cost, const PlanLimits& limits, const Request& request) {
-  Offers offers;
-  const Offer* cheapest = nullptr;
-  for (const Algorithm* algorithm : algorithms()) {
-    Offer& made = offers.all[offers.count++];
-    made = offer(*algorithm, cost, limits, request);
-    if (!serves_unasked(made)) continue;
-    if (cheapest == nullptr || made.cost.total_ns() < cheapest->cost.total_ns()) cheapest = &made;
-  }
-  for (std::size_t k = 0; k < offers.count && cheapest != nullptr && offers.chosen == nullptr; ++k)
-    if (serves_unasked(offers.all[k]) && offers.all[k].cost.total_ns() <= worth_it * cheapest->cost.total_ns()) offers.chosen = &offers.all[k];
-  return offers;
-}
-
-/// A factor with one decimal, e.g. "2.3x". By hand, since printf takes longer than all the formulas.
-void append_factor(std::string& text, double factor) {
-  const auto tenths = static_cast<std::uint64_t>(std::min(factor, 1e12) * 10 + 0.5);
-  text += std::to_string(tenths / 10);
-  text += '.';
-  text += static_cast<char>('0' + tenths % 10);
-  text += 'x';
-}
-
-/// Where most of the difference to the chosen plan comes from.
-void append_reason(std::string& text, const Cost& cost, const Cost& chosen, double block) {
-  if (cost.wait_ns - chosen.wait_ns >= cost.work_ns - chosen.work_ns) {
-    if (cost.rounds == chosen.rounds) {
-      text += ": its waits are longer";
-    } else {
-      text += ": " + std::to_string(static_cast<std::uint64_t>(cost.rounds));
-      text += cost.rounds == 1 ? " dependent round" : " dependent rounds";
-    }
-  } else if (block > 0 && cost.moved > chosen.moved) {
-    text += ": moves ";
-    append_factor(text, cost.moved / block);
-    text += " the message";
-  } else {
-    text += ": more steps";
-  }
-}
-
-std::string note(const Offer& made, const Offer& chosen, bool asked_for, double block) {
-  if (&made == &chosen) return asked_for ? "chosen: asked for" : "chosen";
-  std::string text;
-  if (!made.objection.empty()) return text.append("can't serve: ").append(made.objection);
-  const double ratio = made.cost.total_ns() / chosen.cost.total_ns();
-  text.reserve(64);
-  if (ratio < 1) {
-    if (!asked_for && worth_it * ratio >= 1) return "faster by less than predictions are good for; the other comes first";
-    append_factor(text, 1 / ratio);
-    return text + (asked_for ? " faster, but not asked for" : " faster, but taken by name alone");
-  }
-  if (made.cost.total_ns() == chosen.cost.total_ns()) return "equal; the other comes first";
-  append_factor(text, ratio);
-  text += " slower";
-  append_reason(text, made.cost, chosen.cost, block);
-  return text;
-}
-
 /// Slots of each scratch chunk: what the shape asks for, or, where a call has more pieces, as many as a ring has (0004-slot-protocol.md), so that
 /// nobody waits for a slot while there are others.
 std::uint32_t depth_of(const CostModel& cost, const PlanLimits& limits, const Request& request, const Shape& shape) {
@@ -176,8 +104,7 @@ std::vector<std::uint32_t> order_of(Order order, const Topology& topology, const
   return orders;
 }
 
-Plan build(const Topology& topology, const CostModel& cost, const PlanLimits& limits, const Request& request, const Offers& offers, bool asked_for) {
-  const Offer& chosen = *offers.chosen;
+PlanHeader header_of(const Topology& topology, const CostModel& cost, const PlanLimits& limits, const Request& request, const Offer& chosen) {
   PlanHeader header;
   header.algorithm = chosen.algorithm->name;
   header.collective = request.collective;
@@ -195,7 +122,100 @@ Plan build(const Topology& topology, const CostModel& cost, const PlanLimits& li
   // all_to_all_v: no block lies where another one of its length does
   header.in_place = request.collective != Collective::all_to_all_v && chosen.shape.in_place;
   if (request.collective != Collective::scan) header.order = order_of(chosen.algorithm->order, topology, cost, request);
-  Plan plan(std::move(header), chosen.algorithm->program);
+  return header;
+}
+
+/// While bytes travel between hosts ranks work, and the other way round: the longer of the two counts.
+void price_network(const Topology& topology, const CostModel& cost, const PlanLimits& limits, const Request& request, Offer& made) {
+  const PlanHeader header = header_of(topology, cost, limits, request, made);
+  made.cost.crossed = crossing_bytes(header, made.algorithm->program, request, cost.network);
+  made.cost.work_ns = std::max(made.cost.work_ns, made.cost.crossed * cost.network.ns_per_byte);
+}
+
+constexpr std::size_t most_algorithms = 24;
+
+/// Predictions aren't so good that less than this decides: the earlier algorithm of the table is taken then.
+constexpr double worth_it = 1.03;
+
+/// All algorithms' offers, in the table's order.
+struct Offers {
+  std::array<Offer, most_algorithms> all;
+  std::size_t count = 0;
+  const Offer* chosen = nullptr;
+};
+
+bool serves_unasked(const Offer& offer, const PlanLimits& limits) {
+  const Chosen chosen = offer.algorithm->chosen;
+  return offer.objection.empty() && (chosen == Chosen::anywhere || (chosen == Chosen::between_hosts && limits.reach == Reach::hosts));
+}
+
+Offers collect(const Topology& topology, const CostModel& cost, const PlanLimits& limits, const Request& request) {
+  Offers offers;
+  const Offer* cheapest = nullptr;
+  for (const Algorithm* algorithm : algorithms()) {
+    Offer& made = offers.all[offers.count++];
+    made = offer(*algorithm, cost, limits, request);
+    if (made.objection.empty() && limits.reach != Reach::memory && !cost.network.hosts.empty()) price_network(topology, cost, limits, request, made);
+    if (!serves_unasked(made, limits)) continue;
+    if (cheapest == nullptr || made.cost.total_ns() < cheapest->cost.total_ns()) cheapest = &made;
+  }
+  for (std::size_t k = 0; k < offers.count && cheapest != nullptr && offers.chosen == nullptr; ++k)
+    if (serves_unasked(offers.all[k], limits) && offers.all[k].cost.total_ns() <= worth_it * cheapest->cost.total_ns()) offers.chosen = &offers.all[k];
+  return offers;
+}
+
+/// A factor with one decimal, e.g. "2.3x". By hand, since printf takes longer than all the formulas.
+void append_factor(std::string& text, double factor) {
+  const auto tenths = static_cast<std::uint64_t>(std::min(factor, 1e12) * 10 + 0.5);
+  text += std::to_string(tenths / 10);
+  text += '.';
+  text += static_cast<char>('0' + tenths % 10);
+  text += 'x';
+}
+
+/// Where most of the difference to the chosen plan comes from.
+void append_reason(std::string& text, const Cost& cost, const Cost& chosen, double block) {
+  if (cost.wait_ns - chosen.wait_ns >= cost.work_ns - chosen.work_ns) {
+    if (cost.rounds == chosen.rounds) {
+      text += ": its waits are longer";
+    } else {
+      text += ": " + std::to_string(static_cast<std::uint64_t>(cost.rounds));
+      text += cost.rounds == 1 ? " dependent round" : " dependent rounds";
+    }
+  } else if (block > 0 && cost.crossed > chosen.crossed) {
+    text += ": sends ";
+    append_factor(text, cost.crossed / block);
+    text += " the message between hosts";
+  } else if (block > 0 && cost.moved > chosen.moved) {
+    text += ": moves ";
+    append_factor(text, cost.moved / block);
+    text += " the message";
+  } else {
+    text += ": more steps";
+  }
+}
+
+std::string note(const Offer& made, const Offer& chosen, bool asked_for, double block) {
+  if (&made == &chosen) return asked_for ? "chosen: asked for" : "chosen";
+  std::string text;
+  if (!made.objection.empty()) return text.append("can't serve: ").append(made.objection);
+  const double ratio = made.cost.total_ns() / chosen.cost.total_ns();
+  text.reserve(64);
+  if (ratio < 1) {
+    if (!asked_for && worth_it * ratio >= 1) return "faster by less than predictions are good for; the other comes first";
+    append_factor(text, 1 / ratio);
+    return text + (asked_for ? " faster, but not asked for" : " faster, but taken by name alone");
+  }
+  if (made.cost.total_ns() == chosen.cost.total_ns()) return "equal; the other comes first";
+  append_factor(text, ratio);
+  text += " slower";
+  append_reason(text, made.cost, chosen.cost, block);
+  return text;
+}
+
+Plan build(const Topology& topology, const CostModel& cost, const PlanLimits& limits, const Request& request, const Offers& offers, bool asked_for) {
+  const Offer& chosen = *offers.chosen;
+  Plan plan(header_of(topology, cost, limits, request, chosen), chosen.algorithm->program);
   plan.predicted_ns = chosen.cost.total_ns();
   plan.considered.reserve(offers.count);
   const auto block = static_cast<double>(block_bytes(request));
@@ -222,7 +242,7 @@ Error cannot(const std::string& what) {
 Result<Plan> make_plan(const Topology& topology, const CostModel& cost, const PlanLimits& limits,
                        const Request& request) {
   if (auto fine = check(request); !fine) return fine.error();
-  const Offers offers = collect(cost, limits, request);
+  const Offers offers = collect(topology, cost, limits, request);
   if (offers.chosen != nullptr) return build(topology, cost, limits, request, offers, false);
   std::string reasons;
   for (std::size_t k = 0; k < offers.count; ++k)
@@ -236,7 +256,7 @@ Result<Plan> make_plan(const Topology& topology, const CostModel& cost, const Pl
 Result<Plan> make_plan(const Topology& topology, const CostModel& cost, const PlanLimits& limits,
                        const Request& request, std::string_view algorithm) {
   if (auto fine = check(request); !fine) return fine.error();
-  Offers offers = collect(cost, limits, request);
+  Offers offers = collect(topology, cost, limits, request);
   for (std::size_t k = 0; k < offers.count; ++k) {
     const Offer& made = offers.all[k];
     if (made.algorithm->name != algorithm) continue;

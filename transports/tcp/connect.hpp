@@ -34,7 +34,8 @@ struct Party {
   bool reaches(std::uint32_t peer) const { return !share_host(hosts, rank, peer); }
 };
 
-/// A socket for each rank of the party's, by rank; null for the others. Strangers at the listener are dropped. Blocks until `deadline_ns`. Errors: unsupported (names the rank that can't
+/// A socket for each rank of the party's, by rank; null for the others. Strangers at the listener are dropped.
+/// Blocks until `deadline_ns`. Errors: unsupported (names the rank that can't
 /// be reached, and why), invalid_argument (a rank's address makes no sense), deadline_exceeded (names the ranks that didn't call).
 Result<std::vector<Fd>> connect_all(const Party& party, const std::vector<Address>& all, const Fd& listener, const Ticket& own, std::int64_t deadline_ns);
 
