@@ -1,6 +1,6 @@
 """Backends of torch.distributed side by side: Rondo, Gloo, and torch's own fake, which does nothing and so shows what torch itself costs.
 
-compare_torch.py [--ranks 2] [--ops all_reduce,...] [--sizes 4,1K,...] [--backends rondo,gloo,fake,deepspeed,operator,pass,turns] [--rounds 11] [--out FILE.json]
+compare_torch.py [--ranks 2] [--ops all_reduce,...] [--sizes 4,1K,...] [--backends rondo,gloo,fake,deepspeed,operator,pass,ring,turns] [--rounds 11] [--out FILE.json]
                  [--network [--rate 1gbit]]
 
 Every round measures each backend in turn on the same tensors (f32, in place for all_reduce, as DistributedDataParallel has them): calls that are waited for, one
@@ -9,7 +9,7 @@ _step are training steps of a 25 MB model (steps.py); what communication adds to
 failure or a wrong result; 2: wrong flag. Run by `tools/compare --torch`.
 
 With --network half of the ranks are on one host and half on another one, which are network name spaces of this machine (root makes them) with a cable between them, of
---rate where that is given. iperf3 sends both ways at once before and after, and all_reduce's bytes each way are set against it.
+--rate where that is given. The processors are dealt out to the hosts, so that ranks of one host share no processor with those of the other. iperf3 sends both ways at once before and after, and all_reduce's bytes each way are set against it.
 """
 
 import argparse
@@ -35,7 +35,7 @@ import ratios  # noqa: E402
 import steps  # noqa: E402
 
 BACKENDS = ("rondo", "gloo", "fake")
-REDUCING = ("rondo", "gloo", "deepspeed")  # the others do less, and show what that takes
+REDUCING = ("rondo", "gloo", "deepspeed", "ring")  # the others do less, and show what that takes
 UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 BLOCK_SECONDS = 0.03  # of one backend in one round, as far as three calls allow
 MOST_CALLS = 2000
@@ -118,6 +118,15 @@ def network(given):
         yield made
 
 
+def processors_of(rank, given, made):
+    """One for each rank as far as they go; of hosts each has its part."""
+    processors = sorted(os.sched_getaffinity(0))
+    if made:
+        host = rank * len(made) // given.ranks
+        processors = processors[host * len(processors) // len(made) : (host + 1) * len(processors) // len(made)] or processors
+    return {processors[rank % len(processors)]}
+
+
 def rank_main(rank, given, port, results, made):
     host = made[rank * len(made) // given.ranks] if made else None
     if host:
@@ -129,7 +138,7 @@ def rank_main(rank, given, port, results, made):
 
     os.environ.update(MASTER_ADDR=made[0].address if made else "127.0.0.1", MASTER_PORT=str(port))
     torch.set_num_threads(1)
-    os.sched_setaffinity(0, {sorted(os.sched_getaffinity(0))[rank % len(os.sched_getaffinity(0))]})
+    os.sched_setaffinity(0, processors_of(rank, given, made))
     dist.init_process_group("gloo", rank=rank, world_size=given.ranks)
     groups = {backend: peers.make(backend, dist, given.ranks, rank) if backend in peers.PEERS else dist.new_group(list(range(given.ranks)), backend=backend)
               for backend in given.backends}
@@ -194,7 +203,7 @@ def against_iperf(summary, floor):
     lines = [f"iperf3, both ways at once: {floor / 1e9:.3f} GB/s each way"]
     for entry in summary:
         if entry["operation"] == "all_reduce" and entry["bytes"] >= 1 << 20:
-            reached = {backend: entry["bytes"] / time_us * 1e6 / floor for backend, time_us in entry["time_us"].items() if backend in ("rondo", "gloo")}
+            reached = {backend: entry["bytes"] / time_us * 1e6 / floor for backend, time_us in entry["time_us"].items() if backend in ("rondo", "gloo", "ring")}
             lines.append(f"all_reduce of {entry['bytes']} bytes: " + ", ".join(f"{backend} {part:.2f} of it" for backend, part in reached.items()))
     return "\n".join(lines)
 

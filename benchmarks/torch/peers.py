@@ -2,7 +2,7 @@
 
 import os
 
-PEERS = ("deepspeed", "operator", "pass", "turns")
+PEERS = ("deepspeed", "operator", "pass", "ring", "turns")
 
 
 def deepspeed(dist, ranks, rank):
@@ -48,6 +48,24 @@ def in_turns(dist, ranks, _):
     return call
 
 
+def ring(dist, ranks, rank):
+    """Rondo with its ring, whatever its planner thinks of that; without torch.distributed. A communicator of its own, by the environment that the others have."""
+    import socket
+
+    import rondo
+
+    with socket.socket() as probe:
+        probe.bind(("", 0))
+        port = [probe.getsockname()[1]]
+    dist.broadcast_object_list(port, 0)
+    before = dict(os.environ)
+    os.environ.update(RANK=str(rank), WORLD_SIZE=str(ranks), MASTER_PORT=str(port[0]))
+    communicator = rondo.Communicator.from_environment(algorithm="ring")
+    os.environ.clear()
+    os.environ.update(before)
+    return lambda tensor: communicator.all_reduce(tensor.numpy(), out=tensor.numpy())
+
+
 def make(name, dist, ranks, rank):
     """The call. Of all ranks at once. SystemExit says what is missing."""
-    return {"deepspeed": deepspeed, "operator": operator, "pass": memory_pass, "turns": in_turns}[name](dist, ranks, rank)
+    return {"deepspeed": deepspeed, "operator": operator, "pass": memory_pass, "ring": ring, "turns": in_turns}[name](dist, ranks, rank)

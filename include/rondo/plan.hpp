@@ -116,7 +116,7 @@ struct PlanHeader {
   bool in_place = true;                         ///< proved for overlapping ones, as Alias describes
   std::vector<std::uint32_t> order;             ///< position → rank along rings and in groups; empty: by number; several rings: one order after the other
   std::vector<std::uint32_t> groups;            ///< ranks of groups that are near one another and follow one another in `order`, smallest first
-  std::optional<DataType> wire = std::nullopt;  ///< scratch holds f16 or bf16 where inputs and outputs are f32, which sums round to on the way
+  std::optional<DataType> wire = std::nullopt;  ///< scratch and links hold f16 or bf16 where inputs and outputs are f32, which sums round to on the way
   bool neutral = true;                          ///< programs may hold links or `after`; false: they don't, so lower() has nothing to do
   bool operator==(const PlanHeader&) const = default;  ///< field by field
 };

@@ -106,8 +106,6 @@ std::optional<Error> Communicator::Impl::wrong_wire(const Bucket& bucket) const 
   if (bucket.op != ReduceOp::sum && bucket.op != ReduceOp::avg && bucket.op != ReduceOp::premul_sum)
     return wrong("a wire type with " + std::string(to_string(bucket.op)) + "; accepted: sum, avg and premul_sum");
   if (parts_.options.strict) return unsupported("a wire type rounds contributions, and this communicator is strict");
-  if (parts_.reach() != Reach::memory)
-    return unsupported("a wire type takes memory that ranks share; between these ranks there are messages");
   return std::nullopt;
 }
 

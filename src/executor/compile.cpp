@@ -118,8 +118,8 @@ class Compiler {
 
   /// Lengths and pieces are those of the caller's elements; slots are shorter.
   Result<void> size_wire() {
-    if (request_.type != DataType::f32 || request_.reach != Reach::memory)
-      return Error{Errc::unsupported, "the plan has slots of " + std::string(to_string(*header_.wire)) + ", which serve f32 in memory that ranks share"};
+    if (request_.type != DataType::f32)
+      return Error{Errc::unsupported, "the plan has slots of " + std::string(to_string(*header_.wire)) + ", which serve f32"};
     out_.wire_kernel = cpu_kernels().wire[static_cast<std::size_t>(*header_.wire)];
     out_.wire_shift = 1;
     return {};

@@ -23,6 +23,7 @@ Progress BasicRun<digests>::link_move(const ExecStep& step, std::uint64_t piece)
   const std::uint64_t count = exec.by_blocks ? length : identity_->count;  // in the header: what both ends must agree on
   const std::uint64_t begin = piece * exec.piece_bytes;
   const std::uint64_t bytes = begin >= length ? 0 : std::min(exec.piece_bytes, length - begin);
+  const std::uint64_t sent = bytes >> exec.wire_shift;  // of a message, or a slot
   const ExecOperand* operands = &exec.operands[step.first_operand];
   const std::uint32_t total = step.sources + step.destinations;
   PointerBuffer buffer;
@@ -38,17 +39,17 @@ Progress BasicRun<digests>::link_move(const ExecStep& step, std::uint64_t piece)
     }
     const auto peer = context_->member(operands[i].base);
     const std::uint32_t channel = channel_of(operands[i]);
-    const Message message = i < step.sources ? transport.receive_slot(peer, channel) : transport.send_slot(peer, channel, bytes);
+    const Message message = i < step.sources ? transport.receive_slot(peer, channel) : transport.send_slot(peer, channel, sent);
     if (message.payload == nullptr) return Progress::blocked;
     pointers[i] = message.payload;
     if (i < step.sources) {
       const bool same_call = message.header[0] == call_ && message.header[5] == history_;
       if (exec.by_blocks && same_call && !agree(step, message.header[1])) return Progress::mismatch;
-      if (!same_call || message.bytes != bytes) {
+      if (!same_call || message.bytes != sent) {
         disagreeing_ = operands[i].base;
         return Progress::mismatch;
       }
-      if (exec.checked && message.header[6] != checksum_of(message.payload, bytes, piece))
+      if (exec.checked && message.header[6] != checksum_of(message.payload, sent, piece))
         return corrupted({true, operands[i].base, operands[i].base, operands[i].offset, piece, true});
     } else {
       const std::uint64_t header[Message::header_words] = {call_, count, identity_->plan_hash, identity_->what(), identity_->root, history_, 0};
@@ -65,7 +66,7 @@ Progress BasicRun<digests>::link_move(const ExecStep& step, std::uint64_t piece)
   for (std::uint32_t i = 0; i < total; ++i) {
     if (exec.checked && i >= step.sources && operands[i].kind == ExecOperand::slot) {
       std::byte* const slot = address(operands[i], piece);
-      sign_slot(slot, bytes, checksum_of(slot, bytes, piece));
+      sign_slot(slot, sent, checksum_of(slot, sent, piece));
     }
     if (operands[i].kind != ExecOperand::link) continue;
     const auto peer = context_->member(operands[i].base);
@@ -73,7 +74,10 @@ Progress BasicRun<digests>::link_move(const ExecStep& step, std::uint64_t piece)
     if (i < step.sources) {
       transport.release(peer, channel);
     } else {
-      if (exec.checked) transport.send_slot(peer, channel, bytes).header[6] = checksum_of(pointers[i], bytes, piece);
+      if (exec.checked) {
+        const Message message = transport.send_slot(peer, channel, sent);  // the one that was written
+        message.header[6] = checksum_of(message.payload, sent, piece);
+      }
       transport.post(peer, channel);
     }
   }

@@ -1,4 +1,4 @@
-// Steps of plans whose scratch holds a 16-bit type in the place of f32 (docs/design/0012-fused-buckets.md).
+// Steps of plans whose scratch and messages hold a 16-bit type in the place of f32 (docs/design/0012-fused-buckets.md).
 #pragma once
 
 #include "executor/run.hpp"
@@ -19,12 +19,13 @@ void BasicRun<digests>::combine_wire(const ExecStep& step, const void* const* po
   call.streamed = hints.streamed;
   call.scale = scale_;
   if (step.finish) call.divisor = exec.divisor;
+  const auto is_narrow = [](const ExecOperand& operand) { return operand.kind == ExecOperand::slot || operand.kind == ExecOperand::link; };
   for (std::uint32_t s = 0; s < step.sources; ++s) {
-    if (operands[s].kind == ExecOperand::slot) call.wire_sources |= std::uint64_t{1} << s;
+    if (is_narrow(operands[s])) call.wire_sources |= std::uint64_t{1} << s;
     if (operands[s].contribution) call.scaled_sources |= std::uint64_t{1} << s;
   }
   for (std::uint32_t d = 0; d < step.destinations; ++d)
-    if (operands[step.sources + d].kind == ExecOperand::slot) call.wire_destinations |= std::uint64_t{1} << d;
+    if (is_narrow(operands[step.sources + d])) call.wire_destinations |= std::uint64_t{1} << d;
   exec.wire_kernel(call);
 }
 

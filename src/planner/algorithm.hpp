@@ -51,7 +51,7 @@ struct Algorithm {
   Order order = Order::none;  ///< what header.order is made of
   /// Why its reductions aren't strict (0009-strict.md), or nothing where they are. Null: they always are.
   std::string_view (*departure)(const Request& request, const CostModel& cost) = nullptr;
-  bool narrows = false;  ///< all ranks end with the same bits where its scratch holds a wire type: results that peers read are no steps of their own
+  bool narrows = false;  ///< all ranks end with the same bits where scratch and messages hold a wire type: a step that stores a result passes it on, too
   Chosen chosen = Chosen::anywhere;
 };
 

@@ -105,7 +105,12 @@ Cost predict(const Request& request, const CostModel& cost, const PlanLimits& li
 
 }  // namespace
 
-const Algorithm parameter_server_algorithm{
-    .name = "parameter_server", .needs_mapped = false, .objection = objection, .shape = shape, .predict = predict, .program = program, .chosen = Chosen::by_name};
+const Algorithm parameter_server_algorithm{.name = "parameter_server",
+                                           .needs_mapped = false,
+                                           .objection = objection,
+                                           .shape = shape,
+                                           .predict = predict,
+                                           .program = program,
+                                           .chosen = Chosen::by_name};
 
 }  // namespace rondo::planner

@@ -182,6 +182,7 @@ const Algorithm rail_algorithm{.name = "rail",
                                .program = program,
                                .order = Order::places,
                                .departure = departure,
+                               .narrows = true,
                                .chosen = Chosen::between_hosts};
 
 }  // namespace rondo::planner

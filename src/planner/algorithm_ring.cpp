@@ -239,7 +239,15 @@ std::string_view departure(const Request&, const CostModel&) {
 
 }  // namespace
 
-const Algorithm ring_algorithm{"ring", false, objection, shape, predict, program, Order::ring, departure};
-const Algorithm rings_algorithm{"rings", false, objection_to_several, shape_of_several, predict_several, program, Order::rings, departure, false, Chosen::by_name};
+const Algorithm ring_algorithm{"ring", false, objection, shape, predict, program, Order::ring, departure, true};
+const Algorithm rings_algorithm{.name = "rings",
+                                .needs_mapped = false,
+                                .objection = objection_to_several,
+                                .shape = shape_of_several,
+                                .predict = predict_several,
+                                .program = program,
+                                .order = Order::rings,
+                                .departure = departure,
+                                .chosen = Chosen::by_name};
 
 }  // namespace rondo::planner

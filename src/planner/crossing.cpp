@@ -90,8 +90,9 @@ void find_network(const Topology& topology, std::uint32_t ranks, CostModel& cost
 double crossing_bytes(const PlanHeader& header, Generator generator, const Request& request, const Network& network) {
   const auto& hosts = network.hosts;
   double chunks = 0;
-  for (const std::uint32_t host : {hosts.front(), hosts.back()}) chunks = std::max(chunks, busiest_way(header, generator, ranks_of(header, hosts, host), hosts));
-  return chunks * static_cast<double>(chunk_bytes(request, header.chunks_per_block));
+  for (const std::uint32_t host : {hosts.front(), hosts.back()})
+    chunks = std::max(chunks, busiest_way(header, generator, ranks_of(header, hosts, host), hosts));
+  return chunks * static_cast<double>(chunk_bytes(request, header.chunks_per_block)) * scratch_share(request);
 }
 
 }  // namespace rondo::planner

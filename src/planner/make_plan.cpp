@@ -53,6 +53,11 @@ struct Offer {
   Cost cost;
 };
 
+/// In memory a result is rounded where its owner has it, once. Along links partial sums are rounded, too.
+bool narrows(const Algorithm& algorithm, const PlanLimits& limits) {
+  return algorithm.narrows && algorithm.needs_mapped == (limits.reach == Reach::memory);
+}
+
 Offer offer(const Algorithm& algorithm, const CostModel& cost, const PlanLimits& limits, const Request& request) {
   Offer offer{&algorithm, {}, {}, {}};
   const bool alone = &algorithm == &copy_algorithm;
@@ -60,7 +65,7 @@ Offer offer(const Algorithm& algorithm, const CostModel& cost, const PlanLimits&
     offer.objection = "there is one rank";
   else if (algorithm.needs_mapped && limits.reach != Reach::memory)
     offer.objection = "ranks can't read one another's memory";
-  else if (request.wire && !algorithm.narrows && !alone)
+  else if (request.wire && !narrows(algorithm, limits) && !alone)
     offer.objection = "it has no form for a wire type";
   else if (request.wire && request.ranks > 64)
     offer.objection = "a wire type is served among 64 ranks at most";

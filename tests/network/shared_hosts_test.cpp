@@ -2,7 +2,9 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
+#include <cmath>
 #include <thread>
 
 #include "jobs.hpp"
@@ -87,6 +89,80 @@ TEST_CASE("ranks that share hosts get right results of every collective, message
     };
     CHECK(complaints(run_children(ranks_on(hosts, on, body), 100)) == "");
   }
+}
+
+/// A list of tensors of unlike lengths, summed by way of bf16 where that is asked for. Every rank must end with the same bits, near the sums.
+std::string reduces_lists(Communicator& communicator, std::optional<DataType> wire) {
+  const std::vector<std::uint64_t> counts{1, 300'000, 17, 4096, 77'777};
+  std::vector<std::vector<float>> inputs, outputs;
+  std::vector<Tensor> tensors;
+  const auto given = [](std::uint32_t rank, std::uint64_t i) { return 1 + static_cast<float>((i * 37 + rank * 101) % 1009) / 1009; };
+  std::uint64_t at = 0;
+  for (const std::uint64_t count : counts) {
+    outputs.emplace_back(count);
+    std::vector<float>& input = inputs.emplace_back(count);
+    for (float& value : input) value = given(communicator.rank(), at++);
+  }
+  for (std::size_t k = 0; k < counts.size(); ++k) tensors.push_back({inputs[k].data(), outputs[k].data(), counts[k]});
+  Bucket bucket;
+  bucket.tensors = tensors;
+  bucket.type = DataType::f32;
+  bucket.wire = wire;
+  if (auto done = communicator.all_reduce_fused(bucket); !done) return to_string(done.error());
+  const double most = wire ? (2.0 + communicator.size()) / 256 : 1e-6;
+  at = 0;
+  std::uint64_t sum_of_bits = 0;
+  for (const std::vector<float>& output : outputs)
+    for (const float value : output) {
+      double expected = 0;
+      for (std::uint32_t rank = 0; rank < communicator.size(); ++rank) expected += static_cast<double>(given(rank, at));
+      if (std::abs(static_cast<double>(value) - expected) > most * expected) return "element " + std::to_string(at) + " is wrong";
+      sum_of_bits = sum_of_bits * 1'000'003 + std::bit_cast<std::uint32_t>(value);
+      ++at;
+    }
+  std::vector<std::uint64_t> all(communicator.size());
+  if (auto done = communicator.all_gather(&sum_of_bits, all.data(), 1, DataType::u64); !done) return to_string(done.error());
+  return std::all_of(all.begin(), all.end(), [&](std::uint64_t one) { return one == all.front(); }) ? "" : "ranks have results of different bits";
+}
+
+TEST_CASE("lists of tensors are summed between hosts, by way of a wire type too, and all ranks have the same bits") {
+  if (!can_make_hosts()) return;
+  const Hosts hosts(3);
+  REQUIRE(hosts.trouble() == "");
+  for (const bool integrity : {false, true})
+    for (const std::vector<std::uint32_t>& on : {std::vector<std::uint32_t>{0, 1}, {0, 0, 1, 1}, {0, 1, 0, 1, 2}}) {
+      INFO("hosts " << Catch::StringMaker<std::vector<std::uint32_t>>::convert(on) << (integrity ? ", checked" : ""));
+      CommunicatorOptions options = quick();
+      options.integrity = integrity;
+      const auto body = [](Communicator& communicator) {
+        for (const std::optional<DataType> wire : {std::optional<DataType>(), std::optional(DataType::bf16), std::optional(DataType::f16)})
+          if (const std::string wrong = reduces_lists(communicator, wire); !wrong.empty()) return (wire ? std::string(to_string(*wire)) : "f32") + ": " + wrong;
+        return std::string();
+      };
+      CHECK(complaints(run_children(ranks_on(hosts, on, body, options), 100)) == "");
+    }
+}
+
+TEST_CASE("by way of bf16 a host sends half of the bytes") {
+  if (!can_make_hosts()) return;
+  const Hosts hosts(2);
+  REQUIRE(hosts.trouble() == "");
+  constexpr std::uint64_t count = 4 << 20;
+  const auto before = hosts.bytes_sent(0);
+  const auto body = [](Communicator& communicator) -> std::string {
+    std::vector<float> values(count, 3);
+    const std::vector<Tensor> tensors{{values.data(), values.data(), count}};
+    Bucket bucket;
+    bucket.tensors = tensors;
+    bucket.type = DataType::f32;
+    bucket.wire = DataType::bf16;
+    auto done = communicator.all_reduce_fused(bucket);
+    return !done ? to_string(done.error()) : values.front() == 12 && values.back() == 12 ? "" : "a wrong sum";
+  };
+  CHECK(complaints(run_children(ranks_on(hosts, {0, 0, 1, 1}, body), 100)) == "");
+  const auto sent = static_cast<double>(hosts.bytes_sent(0) - before);
+  CHECK(sent > count * 2.0);
+  CHECK(sent < 1.1 * count * 2.0 + 400e3);
 }
 
 TEST_CASE("ranks that share hosts check what passes between them where that is asked for") {

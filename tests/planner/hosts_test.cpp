@@ -3,6 +3,8 @@
 #include <array>
 
 #include "base/share_host.hpp"
+#include "planner/algorithm.hpp"
+#include "planner/crossing.hpp"
 #include "requests.hpp"
 #include "rondo/verifier.hpp"
 
@@ -42,7 +44,93 @@ std::string misplaced(const Plan& plan, const HostOf& hosts, std::uint64_t& link
   return "";
 }
 
+/// A machine of the tests' on hosts: groups of as many ranks as each host has, and interfaces of 10 Gb/s.
+CostModel costs_on(const HostOf& hosts, std::uint32_t per_host) {
+  CostModel cost = near_cores();
+  cost.network = {hosts, 0.8};
+  if (per_host > 1) cost.levels = levels_of({per_host});
+  return cost;
+}
+
+PlanLimits limits_between_hosts() {
+  PlanLimits limits = limits_of_shared_memory();
+  limits.reach = Reach::hosts;
+  return limits;
+}
+
+/// Parts of the message that the busiest host sends.
+double crossed(const std::string& algorithm, const HostOf& hosts, std::uint32_t per_host, Collective collective = Collective::all_reduce) {
+  const CostModel cost = costs_on(hosts, per_host);
+  const Request request = request_of(collective, static_cast<std::uint32_t>(hosts.size()), 48u << 20);
+  const auto plan = make_plan(Topology{}, cost, limits_between_hosts(), request, algorithm);
+  REQUIRE(plan);
+  double chunks = 0;  // counted here step by step, over all hosts
+  for (const std::uint32_t host : hosts) {
+    double sent = 0;
+    for (std::uint32_t rank = 0; rank < hosts.size(); ++rank) {
+      if (hosts[rank] != host) continue;
+      for (const Lane& lane : plan->program(rank).lanes)
+        for (const Step& step : lane.steps)
+          for (const Operand& operand : step.destinations)
+            if (operand.buffer == Buffer::link && hosts[operand.rank] != host) sent += operand.count;
+    }
+    chunks = std::max(chunks, sent);
+  }
+  const auto block = static_cast<double>(request.count * 4);
+  CHECK(plan->predicted_ns >= 0.8 * chunks / plan->header.chunks_per_block * block);
+  return chunks / plan->header.chunks_per_block;
+}
+
 }  // namespace
+
+TEST_CASE("what plans send between hosts is in their price") {
+  const HostOf pairs{0, 0, 1, 1};
+  CHECK(crossed("ring", pairs, 2) == 1.5);
+  CHECK(crossed("rail", pairs, 2) == 1);
+  CHECK(crossed("halving_doubling", pairs, 2) == 1);
+  CHECK(crossed("recursive_doubling", pairs, 2) == 2);
+  CHECK(crossed("ring", {0, 1, 0, 1}, 1) == 3);  // each step leaves its host
+  CHECK(crossed("rail", {0, 0, 0, 1, 1, 1, 2, 2, 2}, 3) == Approx(2.0 * 2 / 3));
+  CHECK(crossed("ring", pairs, 2, Collective::all_gather) == 3);
+  CHECK(crossed("rail", pairs, 2, Collective::all_gather) == 2);
+}
+
+TEST_CASE("of many ranks on a host some stand for all, and the ranks by which a ring leaves it are among them") {
+  HostOf hosts;
+  for (std::uint32_t rank = 0; rank < 400; ++rank) hosts.push_back(rank / 200);
+  const CostModel cost = costs_on(hosts, 200);
+  const Request request = request_of(Collective::all_reduce, 400, 400 << 12);
+  const std::string ring = "ring";
+  for (const std::string& algorithm : {ring, std::string("halving_doubling")}) {
+    const auto plan = make_plan(Topology{}, cost, limits_between_hosts(), request, algorithm);
+    REQUIRE(plan);
+    const Generator program = algorithm == ring ? planner::ring_algorithm.program : planner::halving_doubling_algorithm.program;
+    const double bytes = planner::crossing_bytes(plan->header, program, request, cost.network);
+    INFO(algorithm << ": " << bytes);
+    if (algorithm == ring) CHECK(bytes == Approx(2 * 399.0 / 400 * (400 << 12)));
+    else CHECK(bytes > 400 << 12);
+  }
+}
+
+TEST_CASE("between hosts the planner takes what sends least where the network is the bottleneck, and few rounds where it isn't") {
+  const HostOf hosts{0, 0, 1, 1};
+  const CostModel cost = costs_on(hosts, 2);
+  const auto chosen = [&](Collective collective, std::uint64_t bytes) {
+    const auto plan = make_plan(Topology{}, cost, limits_between_hosts(), request_of(collective, 4, bytes));
+    REQUIRE(plan);
+    return plan->header.algorithm;
+  };
+  for (const std::uint64_t bytes : {std::uint64_t{1} << 20, std::uint64_t{1} << 26}) {
+    const std::string algorithm = chosen(Collective::all_reduce, bytes);
+    CHECK((algorithm == "rail" || algorithm == "halving_doubling"));
+    CHECK(chosen(Collective::all_gather, bytes) == "rail");
+  }
+  CHECK(chosen(Collective::all_reduce, 8) == "recursive_doubling");
+  const auto plan = make_plan(Topology{}, cost, limits_between_hosts(), request_of(Collective::all_reduce, 4, 1 << 26));
+  REQUIRE(plan);
+  const auto ring = std::find_if(plan->considered.begin(), plan->considered.end(), [](const Candidate& one) { return one.algorithm == "ring"; });
+  CHECK(ring->note.find("sends 1.5x the message between hosts") != std::string::npos);
+}
 
 TEST_CASE("plans of links stay proved where those inside a host become slots, and reach no other host but by links") {
   std::uint64_t links = 0, plans = 0;

@@ -1,4 +1,6 @@
 // Plans whose scratch holds a 16-bit type.
+#include <algorithm>
+
 #include "requests.hpp"
 #include "rondo/verifier.hpp"
 
@@ -35,13 +37,33 @@ TEST_CASE("a wire type is served in one shot and in two, and proved like any pla
     }
 }
 
-TEST_CASE("a rank alone has no wire, and messages none either") {
+TEST_CASE("over messages a wire type is served by rings and rails, whose results go where they are stored in the same step") {
+  PlanLimits limits = limits_of_shared_memory();
+  limits.reach = Reach::hosts;
+  CostModel cost = near_cores();
+  cost.levels = levels_of({2});
+  for (const std::uint64_t bytes : {std::uint64_t{4}, std::uint64_t{64} << 20})
+    for (const char* algorithm : {"ring", "rail"}) {
+      const auto plan = make_plan(Topology{}, cost, limits, by_way_of(DataType::bf16, 6, bytes), algorithm);
+      REQUIRE(plan);
+      CHECK(plan->header.wire == DataType::bf16);
+      CHECK(verify(*plan).proved());
+      for (std::uint32_t rank = 0; rank < 6; ++rank)
+        for (const Step& step : plan->program(rank).lanes[0].steps) {
+          const auto passes_on = [](const Operand& operand) { return operand.buffer == Buffer::link; };
+          if (step.finish) CHECK(std::any_of(step.destinations.begin(), step.destinations.end(), passes_on));
+        }
+    }
+  CHECK_FALSE(make_plan(Topology{}, cost, limits, by_way_of(DataType::bf16, 6, 4096), "tree"));
+}
+
+TEST_CASE("a rank alone has no wire, nor have more than 64") {
   const auto alone = planned(by_way_of(DataType::bf16, 1, 4096));
   REQUIRE(alone);
   CHECK(!alone->header.wire);
   const auto links = planned(by_way_of(DataType::bf16, 2, 4096), false);
-  REQUIRE(!links);
-  CHECK(links.error().code == Errc::unsupported);
+  REQUIRE(links);
+  CHECK(links->header.algorithm == "ring");
   const auto many = planned(by_way_of(DataType::bf16, 65, 4096));
   REQUIRE(!many);
   CHECK(many.error().detail.find("64 ranks at most") != std::string::npos);
