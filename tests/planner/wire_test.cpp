@@ -48,11 +48,13 @@ TEST_CASE("over messages a wire type is served by rings and rails, whose results
       REQUIRE(plan);
       CHECK(plan->header.wire == DataType::bf16);
       CHECK(verify(*plan).proved());
-      for (std::uint32_t rank = 0; rank < 6; ++rank)
-        for (const Step& step : plan->program(rank).lanes[0].steps) {
+      for (std::uint32_t rank = 0; rank < 6; ++rank) {
+        const Program program = plan->program(rank);
+        for (const Step& step : program.lanes[0].steps) {
           const auto passes_on = [](const Operand& operand) { return operand.buffer == Buffer::link; };
           if (step.finish) CHECK(std::any_of(step.destinations.begin(), step.destinations.end(), passes_on));
         }
+      }
     }
   CHECK_FALSE(make_plan(Topology{}, cost, limits, by_way_of(DataType::bf16, 6, 4096), "tree"));
 }
