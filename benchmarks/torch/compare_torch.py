@@ -1,6 +1,6 @@
 """Backends of torch.distributed side by side: Rondo, Gloo, and torch's own fake, which does nothing and so shows what torch itself costs.
 
-compare_torch.py [--ranks 2] [--ops all_reduce,...] [--sizes 4,1K,...] [--backends rondo,gloo,fake,deepspeed,operator,pass,ring,turns] [--rounds 11] [--out FILE.json]
+compare_torch.py [--ranks 2] [--ops all_reduce,...] [--sizes 4,1K,...] [--backends rondo,gloo,fake,bf16,deepspeed,operator,pass,ring,turns] [--rounds 11] [--out FILE.json]
                  [--network [--rate 1gbit]]
 
 Every round measures each backend in turn on the same tensors (f32, in place for all_reduce, as DistributedDataParallel has them): calls that are waited for, one
@@ -203,7 +203,7 @@ def against_iperf(summary, floor):
     lines = [f"iperf3, both ways at once: {floor / 1e9:.3f} GB/s each way"]
     for entry in summary:
         if entry["operation"] == "all_reduce" and entry["bytes"] >= 1 << 20:
-            reached = {backend: entry["bytes"] / time_us * 1e6 / floor for backend, time_us in entry["time_us"].items() if backend in ("rondo", "gloo", "ring")}
+            reached = {backend: entry["bytes"] / time_us * 1e6 / floor for backend, time_us in entry["time_us"].items() if backend in ("rondo", "gloo", "ring", "bf16")}
             lines.append(f"all_reduce of {entry['bytes']} bytes: " + ", ".join(f"{backend} {part:.2f} of it" for backend, part in reached.items()))
     return "\n".join(lines)
 

@@ -2,7 +2,7 @@
 
 import os
 
-PEERS = ("deepspeed", "operator", "pass", "ring", "turns")
+PEERS = ("bf16", "deepspeed", "operator", "pass", "ring", "turns")
 
 
 def deepspeed(dist, ranks, rank):
@@ -48,8 +48,8 @@ def in_turns(dist, ranks, _):
     return call
 
 
-def ring(dist, ranks, rank):
-    """Rondo with its ring, whatever its planner thinks of that; without torch.distributed. A communicator of its own, by the environment that the others have."""
+def own_communicator(dist, ranks, rank, **options):
+    """Of Rondo's, without torch.distributed, by the environment that all ranks have."""
     import socket
 
     import rondo
@@ -60,12 +60,24 @@ def ring(dist, ranks, rank):
     dist.broadcast_object_list(port, 0)
     before = dict(os.environ)
     os.environ.update(RANK=str(rank), WORLD_SIZE=str(ranks), MASTER_PORT=str(port[0]))
-    communicator = rondo.Communicator.from_environment(algorithm="ring")
+    communicator = rondo.Communicator.from_environment(**options)
     os.environ.clear()
     os.environ.update(before)
+    return communicator
+
+
+def ring(dist, ranks, rank):
+    """Rondo with its ring, whatever its planner thinks of that."""
+    communicator = own_communicator(dist, ranks, rank, algorithm="ring")
     return lambda tensor: communicator.all_reduce(tensor.numpy(), out=tensor.numpy())
+
+
+def by_way_of_bf16(dist, ranks, rank):
+    """Rondo with bf16 in all that passes between ranks."""
+    communicator = own_communicator(dist, ranks, rank)
+    return lambda tensor: communicator.all_reduce_fused([tensor.numpy()], wire="bf16")
 
 
 def make(name, dist, ranks, rank):
     """The call. Of all ranks at once. SystemExit says what is missing."""
-    return {"deepspeed": deepspeed, "operator": operator, "pass": memory_pass, "ring": ring, "turns": in_turns}[name](dist, ranks, rank)
+    return {"bf16": by_way_of_bf16, "deepspeed": deepspeed, "operator": operator, "pass": memory_pass, "ring": ring, "turns": in_turns}[name](dist, ranks, rank)
