@@ -34,6 +34,8 @@ const std::vector<Variable>& known_variables() {
       {"RONDO_NET_INTERFACES", "network interfaces for what goes to other machines: the first that has an address is used",
        "names with commas between them, as eth0,ib0",
        "the one by which rank 0 is reached"},
+      {"RONDO_NET_PORTS", "ports at which ranks of other machines may call this one, besides rank 0's MASTER_PORT; each rank takes the first that is free",
+       "two whole numbers from 1 to 65535 with - between them, as 20000-20999", "those that the kernel gives"},
       {"RONDO_JOB_KEY_FILE", "the secret by which ranks on several machines know one another, equal on all of them",
        "a file of mode 0600 with 64 hexadecimal digits", "none: whoever reaches rank 0's port can join"},
       {"RONDO_REQUIRE_JOB_KEY", "ranks on several machines that have no key are an error", "0, 1", "0"},
@@ -56,6 +58,14 @@ const std::vector<Variable>& known_variables() {
 }
 
 namespace {
+
+std::optional<PortRange> parse_ports(const std::string& text) {
+  const std::size_t dash = text.find('-');
+  if (dash == std::string::npos) return std::nullopt;
+  const auto first = parse_unsigned(text.substr(0, dash)), last = parse_unsigned(text.substr(dash + 1));
+  if (!first || !last || *first == 0 || *first > *last || *last > UINT16_MAX) return std::nullopt;
+  return PortRange{static_cast<std::uint16_t>(*first), static_cast<std::uint16_t>(*last)};
+}
 
 const Variable& documented(std::string_view name) {
   for (const Variable& variable : known_variables())
@@ -162,6 +172,11 @@ Result<Config> parse_config(const Environment& environment) {
       result.net_interfaces.push_back(name);
     }
     if (result.net_interfaces.empty()) return bad_value("RONDO_NET_INTERFACES", *text);
+  }
+  if (const auto text = lookup(environment, "RONDO_NET_PORTS")) {
+    const auto ports = parse_ports(*text);
+    if (!ports) return bad_value("RONDO_NET_PORTS", *text);
+    result.net_ports = *ports;
   }
   result.job_key_file = lookup(environment, "RONDO_JOB_KEY_FILE").value_or("");
   if (auto read = read_switch(environment, "RONDO_REQUIRE_JOB_KEY", result.require_job_key); !read) return read.error();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/log.hpp"
+#include "base/port_range.hpp"
 #include "rondo/result.hpp"
 
 namespace rondo {
@@ -28,6 +29,7 @@ struct Config {
   std::uint64_t staging_bytes = 8u << 20;  ///< all shared memory of this process, control words included
   bool kernel_copies = true;               ///< between the memory of processes, where the kernel lets them
   std::vector<std::string> net_interfaces; ///< for what goes to other machines, the preferred ones first; empty: as the routes say
+  PortRange net_ports;                     ///< at which ranks of other machines may call; not given: as the kernel likes
   std::string job_key_file;                ///< of jobs on several machines; empty: none
   bool require_job_key = false;            ///< such jobs without one are an error
   std::string cache_folder;                ///< where this user's measurements are kept; empty: nowhere

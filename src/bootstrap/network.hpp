@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/fd.hpp"
+#include "base/port_range.hpp"
 #include "bootstrap/bootstrap.hpp"
 #include "bootstrap/door.hpp"
 #include "bootstrap/job_key.hpp"
@@ -54,7 +55,7 @@ void tune(int socket);
 Result<std::unique_ptr<Door>> open_network_door(const MeetingPlace& place, std::int64_t deadline_ns, Fd listener);
 
 /// A listener at `address`, or none and the call's error in errno. Nobody is taken in yet; callers wait.
-Fd listen_at(const sockaddr* address, socklen_t length);
+Fd listen_at(const sockaddr* address, socklen_t length, const PortRange& ports = {});
 
 /// Any other rank: a socket to rank 0, by which this one is taken in.
 Result<PeerSocket> come_to_network(std::uint32_t rank, std::uint32_t size, const MeetingPlace& place, std::int64_t deadline_ns,

@@ -111,12 +111,13 @@ Error no_place(const MeetingPlace& place, int number) {
 
 }  // namespace
 
-Fd listen_at(const sockaddr* address, socklen_t length) {
+Fd listen_at(const sockaddr* address, socklen_t length, const PortRange& ports) {
   Fd listener(socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const int yes = 1;
   if (!listener) return listener;
   (void)setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  if (bind(listener.get(), address, length) == 0 && listen(listener.get(), SOMAXCONN) == 0) return listener;
+  const int bound = ports.is_given() ? bind_in(ports, listener.get(), address, length) : bind(listener.get(), address, length);
+  if (bound == 0 && listen(listener.get(), SOMAXCONN) == 0) return listener;
   const int number = errno;
   listener.reset();
   errno = number;

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 
+#include "base/config.hpp"
 #include "base/descriptors.hpp"
 #include "base/text.hpp"
 #include "bootstrap/handshake.hpp"
@@ -43,8 +44,12 @@ Result<std::string> make_unique_id(const std::string& address) {
   int error = 0;
   const Addresses at = resolve({address, 0, {}, {}}, error);
   if (at == nullptr) return in_bootstrap(Errc::invalid_argument, "'" + address + "' is no address: " + gai_strerror(error));
-  Fd listener = listen_at(at->ai_addr, at->ai_addrlen);
+  const auto& set = config();
+  if (!set) return set.error();
+  Fd listener = listen_at(at->ai_addr, at->ai_addrlen, set->net_ports);
   if (!listener && (errno == EMFILE || errno == ENFILE)) return no_descriptor_left("listen for the other ranks with", errno, "bootstrap");
+  if (!listener && errno == EADDRINUSE && set->net_ports.is_given())
+    return in_bootstrap(Errc::out_of_resources, "no port of RONDO_NET_PORTS=" + set->net_ports.text() + " is free at " + address, errno);
   if (!listener) return in_bootstrap(errno == EADDRNOTAVAIL ? Errc::invalid_argument : Errc::io, "cannot listen at " + address, errno);
   const auto port = port_of(listener);
   if (!port) return port.error();

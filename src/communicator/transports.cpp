@@ -4,6 +4,7 @@
 #include <array>
 #include <string_view>
 
+#include "base/config.hpp"
 #include "base/text.hpp"
 #include "bootstrap/own_address.hpp"
 #include "transports/shm/shm.hpp"
@@ -32,7 +33,9 @@ Result<std::unique_ptr<Transport>> try_ucx([[maybe_unused]] const std::vector<Ra
 }
 
 Result<std::unique_ptr<Transport>> try_tcp(const std::vector<RankInfo>& /*ranks*/, const TransportRequest& request) {
-  return make_tcp_transport(TcpOptions{request.rank, request.size, request.hosts, request.address});
+  const auto& set = config();
+  if (!set) return set.error();
+  return make_tcp_transport(TcpOptions{request.rank, request.size, request.hosts, request.address, set->net_ports});
 }
 
 /// Where it isn't asked for: on networks that are more than TCP's, if all ranks have them.

@@ -59,6 +59,7 @@ TEST_CASE("a bad value names the variable, the value and what would be accepted"
       {"RONDO_INTEGRITY", {"on", "2"}},
       {"RONDO_KERNEL_COPIES", {"no", "2", "off"}},
       {"RONDO_CACHE", {"relative", "./here", "~/there"}},
+      {"RONDO_NET_PORTS", {"20000", "0-1", "5-4", "1-65536", "a-b", "1-2-3", "-5"}},
       {"RONDO_NET_INTERFACES", {",", "eth0,,ib0", "eth0, ib0", "a/b"}},
       {"RONDO_REQUIRE_JOB_KEY", {"yes", "2"}},
       {"RONDO_STAGING_BYTES", {"8X", "M", "-1", "1K", "99999999999999999999", "100000G", "8 M"}}};

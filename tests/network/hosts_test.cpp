@@ -98,6 +98,34 @@ TEST_CASE("the interface that RONDO_NET_INTERFACES names is used, and names with
   CHECK(wrong.find("accepted: some of lo, eth") != std::string::npos);
 }
 
+TEST_CASE("ranks listen at the ports of RONDO_NET_PORTS, and where none of them is free that is an error which names them") {
+  if (!can_make_hosts()) return;
+  const Hosts hosts(2);
+  REQUIRE(hosts.trouble() == "");
+  const auto job = [&](const char* ports) {
+    std::vector<ChildBody> ranks;
+    for (std::uint32_t rank = 0; rank < 4; ++rank)
+      ranks.push_back(hosts.on(rank / 2, [rank, ports]() -> std::string {
+        setenv("RONDO_NET_PORTS", ports, 1);
+        Hosts::set_job(rank, 4, 2, 29500);
+        auto made = Communicator::from_environment(quick());
+        if (!made) return to_string(made.error());
+        // Of a communicator that is split off, too: its links listen again.
+        auto part = made->split(0, 0);
+        return part ? every_collective(**part) : to_string(part.error());
+      }));
+    return complaints(run_children(ranks, 60));
+  };
+  CHECK(job("31000-31003") == "");
+  CHECK(job("31000-31000").find("no port of RONDO_NET_PORTS=31000-31000 is free") != std::string::npos);
+  const auto id = complaints(run_children({hosts.on(0, []() -> std::string {
+    setenv("RONDO_NET_PORTS", "31007-31009", 1);
+    const auto made = Communicator::unique_id();
+    return made ? *made : to_string(made.error());
+  })}));
+  CHECK(id.find("/31007/") != std::string::npos);
+}
+
 TEST_CASE("ranks of one host that don't know it meet over the network, and then share memory") {
   if (!can_make_hosts()) return;
   const Hosts hosts(1);

@@ -172,7 +172,7 @@ class Connecting {
 
 }  // namespace
 
-Result<Fd> listen_at(const std::string& address, Place& place) {
+Result<Fd> listen_at(const std::string& address, const PortRange& ports, Place& place) {
   std::memset(&place, 0, sizeof place);
   std::memcpy(place.magic, place_magic, sizeof place_magic);
   auto* short_form = reinterpret_cast<sockaddr_in*>(&place.at);
@@ -184,7 +184,10 @@ Result<Fd> listen_at(const std::string& address, Place& place) {
   if (!listener) return no_descriptor_left("listen for the other ranks with", errno, "tcp");
   auto* at = reinterpret_cast<sockaddr*>(&place.at);
   socklen_t length = length_of(place);
-  if (bind(listener.get(), at, length) != 0 || listen(listener.get(), SOMAXCONN) != 0 || getsockname(listener.get(), at, &length) != 0)
+  const bool bound = bind_in(ports, listener.get(), at, length) == 0;
+  if (!bound && errno == EADDRINUSE && ports.is_given())
+    return in_tcp(Errc::out_of_resources, "no port of RONDO_NET_PORTS=" + ports.text() + " is free at " + address, errno);
+  if (!bound || listen(listener.get(), SOMAXCONN) != 0 || getsockname(listener.get(), at, &length) != 0)
     return in_tcp(Errc::invalid_argument, "cannot listen at " + address + ": " + std::strerror(errno), errno);
   return listener;
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/fd.hpp"
+#include "base/port_range.hpp"
 #include "base/share_host.hpp"
 #include "rondo/transport.hpp"
 
@@ -25,7 +26,7 @@ struct Place {
 };
 
 /// A place that listens, with a new ticket. Errors: invalid_argument (`address` isn't this machine's), out_of_resources.
-Result<Fd> listen_at(const std::string& address, Place& place);
+Result<Fd> listen_at(const std::string& address, const PortRange& ports, Place& place);
 
 /// Whom a rank connects with: the ranks of other hosts, of which `hosts` has a number for each rank; or, where that is empty, all.
 struct Party {

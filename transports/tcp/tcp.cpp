@@ -45,7 +45,7 @@ class TcpTransport final : public Transport {
   }
 
   Result<void> start() {
-    auto listener = tcp::listen_at(options_.address, place_);
+    auto listener = tcp::listen_at(options_.address, options_.ports, place_);
     if (!listener) return listener.error();
     listener_ = std::move(*listener);
     poller_ = Fd(epoll_create1(EPOLL_CLOEXEC));

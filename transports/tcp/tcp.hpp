@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/port_range.hpp"
 #include "rondo/transport.hpp"
 
 namespace rondo {
@@ -16,12 +17,13 @@ struct TcpOptions {
   std::uint32_t ranks = 1;
   std::vector<std::uint32_t> hosts = {};  ///< by rank: those of this rank's host aren't connected; empty: all are
   std::string address = "127.0.0.1";  ///< numeric, of this rank's machine: peers connect to it, and nothing else is listened on
+  PortRange ports = {};               ///< where it is listened at
 };
 
 /// A message transport with a connection for each pair of ranks, or of ranks of different hosts. A link takes 16 messages that the peer hasn't released;
 /// then there is no slot. Whoever connects must show a ticket that travels in the address.
 /// Errors of its calls: unsupported (a peer can't be reached; says why), invalid_argument (the own address isn't this machine's, a peer's makes no sense),
-/// out_of_resources.
+/// out_of_resources (descriptors; ports).
 Result<std::unique_ptr<Transport>> make_tcp_transport(const TcpOptions& options);
 
 }  // namespace rondo
