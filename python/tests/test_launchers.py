@@ -76,3 +76,24 @@ def test_a_torch_script_under_mpirun(tmp_path):
     script.write_text(TORCH)
     said = said_by(["mpirun.openmpi", "--oversubscribe", "-n", 2, sys.executable, script], MASTER_ADDR="127.0.0.1", MASTER_PORT="29547")
     assert said.count("a rank is well") == 2, said
+
+
+def test_kubernetes_manifest_fits_together():
+    yaml = pytest.importorskip("yaml")  # comes with transformers, which tools/test installs
+    repository = Path(__file__).resolve().parents[2]
+    job = yaml.safe_load((repository / "docs" / "kubernetes.yaml").read_text())
+    replicas = job["spec"]["pytorchReplicaSpecs"]
+    assert [replicas[kind]["replicas"] for kind in ("Master", "Worker")] == [1, 3]
+    for replica in replicas.values():
+        pod = replica["template"]["spec"]
+        (container,) = pod["containers"]
+        environment = {entry["name"]: entry["value"] for entry in container["env"]}
+        assert container["name"] == "pytorch" and environment["RONDO_REQUIRE_JOB_KEY"] == "1"
+        (mount,), (volume,) = container["volumeMounts"], pod["volumes"]
+        assert environment["RONDO_JOB_KEY_FILE"] == mount["mountPath"] + "/key" and mount["name"] == volume["name"]
+        assert volume["secret"]["defaultMode"] == 0o400 and "securityContext" not in pod
+        assert (repository / "python" / "examples" / container["command"][1]).is_file()
+        # A variable that nobody reads, or whose value makes no sense, is something that a communicator says.
+        alone = subprocess.run([sys.executable, "-c", "import rondo; rondo.Communicator.in_process(1)"], capture_output=True, text=True, timeout=100,
+                               env={**os.environ, **environment})
+        assert alone.returncode == 0 and alone.stderr == ""

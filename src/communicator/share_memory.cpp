@@ -12,7 +12,7 @@
 namespace rondo {
 namespace {
 
-constexpr std::chrono::seconds patience(10);
+constexpr std::chrono::seconds patience(30);
 
 Result<Gathered> gather(const std::vector<std::uint32_t>& neighbours, std::uint32_t place, const std::string& meeting, const Address& own,
                         std::int64_t deadline_ns) {
