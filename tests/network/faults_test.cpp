@@ -124,6 +124,42 @@ TEST_CASE("a host that can't be reached any more is named to all others within t
   }
 }
 
+TEST_CASE("where two hosts alone can't reach one another any more, their ranks are named to all within three seconds") {
+  if (!can_make_hosts()) return;
+  for (const bool both_ways : {true, false}) {
+    INFO((both_ways ? "both ways" : "one way"));
+    const Hosts hosts(3);
+    REQUIRE(hosts.trouble() == "");
+    const Ranks ranks = in_calls(hosts, [&](std::uint32_t) { return std::vector<std::string>{"rank ", " (process ", " on "}; });
+    const auto begin = Clock::now();
+    REQUIRE(hosts.drop(2, 1));
+    if (both_ways) REQUIRE(hosts.drop(1, 2));
+    std::vector<std::string> answers;
+    for (const Child& rank : ranks) answers.push_back(answer_of(rank, begin + std::chrono::seconds(20)));
+    CHECK(in_time(answers, begin) == "");
+  }
+}
+
+TEST_CASE("packets that are lost now and then, and cables that become slow, make no errors and no wrong results") {
+  if (!can_make_hosts()) return;
+  const Hosts hosts(2);
+  REQUIRE(hosts.trouble() == "");
+  for (const std::uint32_t host : {0u, 1u}) REQUIRE(hosts.drop(host, 1 - host, 2));
+  std::vector<Child> ranks;
+  for (std::uint32_t rank = 0; rank < 4; ++rank)
+    ranks.push_back(start_child(rank_of_job(hosts, rank, 4, 2, [](Communicator& communicator) {
+      for (int turn = 0; turn < 2; ++turn)
+        if (const std::string wrong = every_collective(communicator); !wrong.empty()) return wrong;
+      return std::string();
+    })));
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  for (const std::uint32_t host : {0u, 1u}) REQUIRE(hosts.run(host, "tc qdisc add dev eth root tbf rate 40mbit burst 32k latency 100ms"));
+  const auto deadline = Clock::now() + std::chrono::seconds(100);
+  std::vector<std::string> answers;
+  for (const Child& rank : ranks) answers.push_back(answer_of(rank, deadline));
+  CHECK(complaints(answers) == "");
+}
+
 TEST_CASE("a rank that is stopped on another host holds a call up, and the call ends well when it goes on") {
   if (!can_make_hosts()) return;
   const Hosts hosts(2);

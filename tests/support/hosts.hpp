@@ -28,6 +28,8 @@ class Hosts {
   /// On the switch's side of its cable: the host itself sees nothing of it but silence.
   bool cut(std::uint32_t host) const;
   bool mend(std::uint32_t host) const;
+  /// What `from` sends to `host` is lost on arrival, all of it or so many of a hundred packets; both others and the way back stay. nftables.
+  bool drop(std::uint32_t host, std::uint32_t from, std::uint32_t of_a_hundred = 100) const;
   /// Of its interface, by the kernel's count.
   std::uint64_t bytes_sent(std::uint32_t host) const;
   /// Rank `rank` of `size` ranks, `per_host` on each host, as a job's environment says it; rank 0 is on host 0.

@@ -1,6 +1,8 @@
 #include "transports/tcp/connection.hpp"
 
 #include <linux/sockios.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -59,12 +61,27 @@ void Connection::release(std::uint32_t channel) {
   buffers_.give(std::move(link.messages.front().buffer));
   link.messages.pop_front();
   if (++link.released - link.told < window / 2) return;
-  Buffer credit = buffers_.take(payload_offset);
-  if (!credit) return;  // the next one says it
-  head_of(credit) = {channel, Head::Kind::credit, link.released, {}};
-  link.told = link.released;
-  outgoing_.push_back({std::move(credit), sizeof(Head), nullptr});
+  if (send_head({channel, Head::Kind::credit, link.released, {}})) link.told = link.released;  // else the next one says it
+}
+
+bool Connection::send_head(const Head& head) {
+  Buffer frame = buffers_.take(payload_offset);
+  if (!frame) return false;
+  head_of(frame) = head;
+  outgoing_.push_back({std::move(frame), sizeof(Head), nullptr});
   write();
+  return true;
+}
+
+void Connection::watch() {
+  constexpr unsigned char least_tries = 3;       // 0.2, 0.6 and 1.4 s after the first, where round trips are short
+  constexpr std::uint32_t patience_ms = 1500;
+  if (ended_) return;
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  if (getsockopt(socket_.get(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return;
+  if (info.tcpi_unacked != 0 && info.tcpi_retransmits >= least_tries && info.tcpi_last_ack_recv > patience_ms) ended_ = true;
+  else if (undelivered() == 0) send_head({0, Head::Kind::heartbeat, 0, {}});
 }
 
 bool Connection::idle(std::uint32_t channel) const {
@@ -155,6 +172,7 @@ void Connection::parse() {
 
 /// False when no peer that keeps to the rules says this, or there is no memory for it.
 bool Connection::begin(const Head& head) {
+  if (head.kind == Head::Kind::heartbeat) return head.bytes == 0;
   if (head.kind == Head::Kind::credit) {
     const auto link = sending_.find(head.channel);
     if (link == sending_.end() || head.bytes > link->second.posted || head.bytes < link->second.released) return false;

@@ -17,12 +17,12 @@ namespace rondo::tcp {
 inline constexpr std::uint32_t window = 16;  ///< messages of a link that its receiver hasn't released
 inline constexpr std::uint64_t largest_message = std::uint64_t{1} << 30;
 
-/// What a frame begins with. A message's payload follows, a credit's doesn't exist. Little-endian, as all machines are that Rondo runs on.
+/// What a frame begins with. A message's payload follows, others have none. Little-endian, as all machines are that Rondo runs on.
 struct Head {
-  enum class Kind : std::uint32_t { message, credit };
+  enum class Kind : std::uint32_t { message, credit, heartbeat };
   std::uint32_t channel;
   Kind kind;
-  std::uint64_t bytes;  ///< message: of the payload; credit: how many messages of the channel have been released since the beginning
+  std::uint64_t bytes;  ///< message: of the payload; credit: how many messages of the channel have been released since the beginning; heartbeat: 0
   std::uint64_t header[Message::header_words];
 };
 static_assert(sizeof(Head) == 72);
@@ -43,6 +43,9 @@ class Connection {
   /// Takes what has come, and writes what waits.
   void read();
   void write();
+  /// Of a rank that waits, some times a second: gives the peer's kernel something to acknowledge, and ends when that hasn't acknowledged for 1.5 s what was
+  /// sent again and again. A peer that is stopped, or has no room, is none of that kind: its kernel answers.
+  void watch();
   bool has_unwritten() const { return !outgoing_.empty(); }
   /// How many bytes haven't reached the peer's kernel and still may.
   std::uint64_t undelivered() const;
@@ -71,9 +74,10 @@ class Connection {
   struct Outgoing {
     Buffer buffer;
     std::size_t bytes = 0;
-    Sending* link = nullptr;  ///< null: a credit
+    Sending* link = nullptr;  ///< null: no message
   };
 
+  bool send_head(const Head& head);
   void parse();
   bool begin(const Head& head);
   void deliver();

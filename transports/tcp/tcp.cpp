@@ -24,6 +24,8 @@ constexpr std::int64_t last_words_ns = 200'000'000;
 constexpr std::int64_t farewell_ns = 100'000'000;
 /// A wait looks at its own peer's connection each time; at all others' only so often.
 constexpr std::int64_t look_ns = 3'000;
+/// And so often it finds out whether peers can still be reached.
+constexpr std::int64_t watch_ns = 400'000'000;
 
 struct Peer {
   std::unique_ptr<Connection> connection;
@@ -86,8 +88,11 @@ class TcpTransport final : public Transport {
     const std::int64_t now = now_ns();
     if (now < next_look_ns_) return;
     next_look_ns_ = now + look_ns;
+    const bool watches = now >= next_watch_ns_;
+    if (watches) next_watch_ns_ = now + watch_ns;
     for (Peer& peer : peers_) {
       if (!peer.connection) continue;
+      if (watches) peer.connection->watch();
       if (peer.connection->has_unwritten()) peer.connection->write();
       if (peer.connection->has_ended()) note_end(peer, now);
     }
@@ -128,6 +133,7 @@ class TcpTransport final : public Transport {
   tcp::Buffers buffers_;
   std::vector<Peer> peers_;
   std::int64_t next_look_ns_ = 0;
+  std::int64_t next_watch_ns_ = 0;
 };
 
 }  // namespace
