@@ -1,15 +1,15 @@
 """Backends of torch.distributed side by side: Rondo, Gloo, and torch's own fake, which does nothing and so shows what torch itself costs.
 
 compare_torch.py [--ranks 2] [--ops all_reduce,...] [--sizes 4,1K,...] [--backends rondo,gloo,fake,bf16,deepspeed,operator,pass,ring,turns] [--rounds 11] [--out FILE.json]
-                 [--network [--rate 1gbit]]
+                 [--network [--hosts 2] [--rate 1gbit]]
 
 Every round measures each backend in turn on the same tensors (f32, in place for all_reduce, as DistributedDataParallel has them): calls that are waited for, one
 after another. A time is the slowest rank's per call. Ratios are medians of those within a round, with a 95 % bootstrap interval. The operations that end in
 _step are training steps of a 25 MB model (steps.py); what communication adds to one is what it takes beyond the same step on `fake`. Exit 0: measured; 1: a
 failure or a wrong result; 2: wrong flag. Run by `tools/compare --torch`.
 
-With --network half of the ranks are on one host and half on another one, which are network name spaces of this machine (root makes them) with a cable between them, of
---rate where that is given. The processors are dealt out to the hosts, so that ranks of one host share no processor with those of the other. iperf3 sends both ways at once before and after, and all_reduce's bytes each way are set against it.
+With --network equal parts of the ranks are on two hosts, or --hosts of them, which are network name spaces of this machine (root makes them) with a cable between them, or cables to a
+switch, of --rate where that is given. The processors are dealt out to the hosts, so that ranks of one host share no processor with those of the other. iperf3 sends both ways at once before and after, and all_reduce's bytes each way are set against it.
 """
 
 import argparse
@@ -107,11 +107,11 @@ def iperf_bytes_per_second(made):
 
 @contextlib.contextmanager
 def network(given):
-    """Two hosts, or none where none are asked for."""
+    """The hosts, or none where none are asked for."""
     if not given.network:
         yield []
         return
-    with hosts.two_hosts() as made:
+    with hosts.several_hosts(given.hosts) as made:
         for host in made if given.rate else []:
             shape = ["tc", "qdisc", "add", "dev", host.interface, "root", "tbf", "rate", given.rate, "burst", "128k", "latency", "20ms"]
             subprocess.run([*host.inside, *shape], check=True)
@@ -123,7 +123,8 @@ def processors_of(rank, given, made):
     processors = sorted(os.sched_getaffinity(0))
     if made:
         host = rank * len(made) // given.ranks
-        processors = processors[host * len(processors) // len(made) : (host + 1) * len(processors) // len(made)] or processors
+        part = len(processors) // len(made)
+        processors = processors[host * part : (host + 1) * part] if part else [processors[host % len(processors)]]
     return {processors[rank % len(processors)]}
 
 
@@ -198,12 +199,12 @@ def table(summary, backends):
     return "\n".join(lines)
 
 
-def against_iperf(summary, floor):
-    """What of iperf3's bytes each way an all_reduce of large tensors reaches: with two halves each byte of the result crosses once each way."""
+def against_iperf(summary, floor, count):
+    """What of iperf3's bytes each way an all_reduce of large tensors reaches: each of h hosts has to send 2 (h - 1) / h of them."""
     lines = [f"iperf3, both ways at once: {floor / 1e9:.3f} GB/s each way"]
     for entry in summary:
         if entry["operation"] == "all_reduce" and entry["bytes"] >= 1 << 20:
-            reached = {backend: entry["bytes"] / time_us * 1e6 / floor for backend, time_us in entry["time_us"].items() if backend in ("rondo", "gloo", "ring", "bf16")}
+            reached = {backend: 2 * (count - 1) / count * entry["bytes"] / time_us * 1e6 / floor for backend, time_us in entry["time_us"].items() if backend in ("rondo", "gloo", "ring", "bf16")}
             lines.append(f"all_reduce of {entry['bytes']} bytes: " + ", ".join(f"{backend} {part:.2f} of it" for backend, part in reached.items()))
     return "\n".join(lines)
 
@@ -215,7 +216,8 @@ def main():
     flags.add_argument("--sizes", type=lambda text: [bytes_of(size) for size in text.split(",")], default="4,64,1K,4K,16K,256K,4M,64M")
     flags.add_argument("--backends", type=lambda text: text.split(","), default=list(BACKENDS))
     flags.add_argument("--rounds", type=int, default=11)
-    flags.add_argument("--network", action="store_true", help="between two hosts")
+    flags.add_argument("--network", action="store_true", help="between hosts")
+    flags.add_argument("--hosts", type=int, default=2, help="how many: 2 to 16")
     flags.add_argument("--rate", help="of the cable between them, as tc takes it: 100mbit, 1gbit")
     flags.add_argument("--out", type=pathlib.Path, help="also as JSON, with the machine and all rounds")
     given = flags.parse_args()
@@ -229,6 +231,8 @@ def main():
         flags.error("--rate: it is of a network's cable, and there is no --network")
     if given.network and (os.geteuid() != 0 or not shutil.which("iperf3")):
         flags.error("--network: needs root, to make hosts, and iperf3")
+    if not 2 <= given.hosts <= 16 or (given.network and given.ranks % given.hosts != 0):
+        flags.error(f"--hosts: {given.hosts}; accepted: 2 to 16, of which --ranks ({given.ranks}) is a multiple")
     if given.ranks < 2 or given.rounds < 5:
         flags.error("--ranks: at least 2; --rounds: at least 5")
 
@@ -251,11 +255,11 @@ def main():
     summary = summarize(rows, given.backends)
     print(table(summary, given.backends))
     if floors:
-        print(against_iperf(summary, sum(floors) / 2))
+        print(against_iperf(summary, sum(floors) / 2, given.hosts))
     if given.out:
         about = {"machine": machine.describe(HERE.parents[1]), "torch": torch.__version__, "ranks": given.ranks, "rounds": given.rounds}
         if floors:
-            about |= {"hosts": 2, "rate": given.rate, "iperf3_both_ways_bytes_per_s": floors}
+            about |= {"hosts": given.hosts, "rate": given.rate, "iperf3_both_ways_bytes_per_s": floors}
         given.out.write_text(json.dumps({**about, "summary": summary, "rows": rows}, indent=1) + "\n")
         print(f"Results: {given.out}")
 

@@ -83,7 +83,7 @@ Result<Communicator> of_job(std::uint32_t rank, std::uint32_t size, const Commun
 
 Communicator::Impl::Impl(CommunicatorParts parts)
     : parts_(std::move(parts)), timeout_ns_(parts_.options.timeout.count()), coalesce_below_(parts_.size > 1 ? parts_.options.coalesce_bytes : 0),
-      policy_(wait_policy(parts_.oversubscribed)), main_(make_main_channel(parts_)),
+      policy_(wait_policy(parts_.oversubscribed, parts_.reach() != Reach::memory)), main_(make_main_channel(parts_)),
       sleep_word_(sleepers_are_woken(parts_) ? &main_->context.sleep_line(parts_.rank).asleep : nullptr) {
   introduce(parts_, main_->context.sleep_line(parts_.rank).identity);
 }

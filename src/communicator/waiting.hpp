@@ -20,10 +20,11 @@ struct WaitPolicy {
   std::int64_t blind_sleep_ns = 50'000;      ///< where peers can't wake this rank
 };
 
-inline WaitPolicy wait_policy(bool oversubscribed) {
+/// `over_links`: some answers come over a network, and take so long that a yield before each look is no loss to this rank and may be a gain to another.
+inline WaitPolicy wait_policy(bool oversubscribed, bool over_links) {
   WaitPolicy policy;
   if (oversubscribed) policy.spins = 0;
-  else policy.yield_after_ns = 1'000'000;
+  else policy.yield_after_ns = over_links ? 20'000 : 1'000'000;
   return policy;
 }
 

@@ -1,4 +1,4 @@
-"""Hosts that are network name spaces of this machine, with a cable between two of them. Needs root or user name spaces, and iproute2."""
+"""Hosts that are network name spaces of this machine, with a cable between two of them or a switch between more. Needs root or user name spaces, and iproute2."""
 
 import ctypes
 import os
@@ -26,7 +26,7 @@ class Host:
 
 
 @contextmanager
-def two_hosts():
+def several_hosts(count):
     """All is gone afterwards."""
     holders = []
 
@@ -40,10 +40,9 @@ def two_hosts():
     try:
         first = hold("unshare", "--net", *([] if ROOT else ["--map-root-user"]))
         users = [] if ROOT else [f"--user=/proc/{first}/ns/user", "--preserve-credentials"]
-        second = hold("unshare", "--net") if ROOT else hold("nsenter", *users, "unshare", "--net")
-        hosts = [Host(["nsenter", *users, f"--net=/proc/{process}/ns/net"], f"10.78.0.{number + 1}", process) for number, process in enumerate((first, second))]
-        cable = ["ip", "link", "add", "eth", "netns", str(first), "type", "veth", "peer", "name", "eth", "netns", str(second)]
-        subprocess.run([*hosts[0].inside, *cable], check=True)
+        spaces = [first, *(hold("unshare", "--net") if ROOT else hold("nsenter", *users, "unshare", "--net") for _ in range(count - 1))]
+        hosts = [Host(["nsenter", *users, f"--net=/proc/{process}/ns/net"], f"10.78.0.{number + 1}", process) for number, process in enumerate(spaces)]
+        connect(hosts, hold, users)
         for host in hosts:
             for command in (f"address add {host.address}/24 dev eth", "link set eth up", "link set lo up"):
                 subprocess.run([*host.inside, "ip", *command.split()], check=True)
@@ -52,3 +51,25 @@ def two_hosts():
         for process in holders:
             process.kill()
             process.wait()
+
+
+def connect(hosts, hold, users):
+    """An interface "eth" for each: two ends of one cable, or of as many cables to a switch as there are hosts."""
+
+    def run(place, command):
+        subprocess.run([*place, "ip", *command.split()], check=True)
+
+    if len(hosts) == 2:
+        run(hosts[0].inside, f"link add eth netns {hosts[0].process} type veth peer name eth netns {hosts[1].process}")
+        return
+    space = hold("unshare", "--net") if ROOT else hold("nsenter", *users, "unshare", "--net")
+    switch = ["nsenter", *users, f"--net=/proc/{space}/ns/net"]
+    run(switch, "link add bridge type bridge")
+    run(switch, "link set bridge up")
+    for number, host in enumerate(hosts):
+        run(switch, f"link add cable{number} type veth peer name eth netns {host.process}")
+        run(switch, f"link set cable{number} master bridge up")
+
+
+def two_hosts():
+    return several_hosts(2)
