@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <set>
 #include <vector>
 
 #include "planner/terms.hpp"
@@ -23,32 +24,40 @@ const Link* widest_interface(const Topology& topology) {
   return widest;
 }
 
-/// Chunks that pass over links between hosts.
+/// Chunks that pass over links between hosts, and to how many ranks at most one sends them.
 struct Traffic {
   double sent = 0, received = 0;
+  std::size_t receivers = 0;
+
+  double busier() const { return std::max(sent, received); }
 };
 
 Traffic traffic_of(const Program& program, std::uint32_t rank, const std::vector<std::uint32_t>& hosts) {
   Traffic traffic;
-  const auto count = [&](const Operands& operands, double& chunks) {
-    for (const Operand& operand : operands)
-      if (operand.buffer == Buffer::link && hosts[operand.rank] != hosts[rank]) chunks += operand.count;
-  };
+  std::set<std::uint32_t> receivers;
+  const auto crosses = [&](const Operand& operand) { return operand.buffer == Buffer::link && hosts[operand.rank] != hosts[rank]; };
   for (const Lane& lane : program.lanes)
     for (const Step& step : lane.steps) {
-      count(step.destinations, traffic.sent);
-      count(step.sources, traffic.received);
+      for (const Operand& operand : step.sources)
+        if (crosses(operand)) traffic.received += operand.count;
+      for (const Operand& operand : step.destinations) {
+        if (!crosses(operand)) continue;
+        traffic.sent += operand.count;
+        receivers.insert(operand.rank);
+      }
     }
+  traffic.receivers = receivers.size();
   return traffic;
 }
 
 /// The ranks of a host that are looked at: its outermost ones, which rings leave it by, and as many of the others as there is time for.
-double busiest_way(const PlanHeader& header, Generator generator, const std::vector<std::uint32_t>& ranks, const std::vector<std::uint32_t>& hosts) {
+Traffic traffic_of_host(const PlanHeader& header, Generator generator, const std::vector<std::uint32_t>& ranks, const std::vector<std::uint32_t>& hosts) {
   Traffic all;
   const auto add = [&](std::uint32_t rank, double weight) {
     const Traffic traffic = traffic_of(generator(header, rank), rank, hosts);
     all.sent += weight * traffic.sent;
     all.received += weight * traffic.received;
+    all.receivers = std::max(all.receivers, traffic.receivers);
   };
   if (ranks.size() <= most_looked_at) {
     for (const std::uint32_t rank : ranks) add(rank, 1);
@@ -58,7 +67,7 @@ double busiest_way(const PlanHeader& header, Generator generator, const std::vec
     const std::size_t inner = ranks.size() - 2, looked_at = most_looked_at - 2;
     for (std::size_t k = 0; k < looked_at; ++k) add(ranks[1 + k * inner / looked_at], static_cast<double>(inner) / static_cast<double>(looked_at));
   }
-  return std::max(all.sent, all.received);
+  return all;
 }
 
 /// By their places along the plan's order.
@@ -87,12 +96,17 @@ void find_network(const Topology& topology, std::uint32_t ranks, CostModel& cost
   cost.sources.push_back(text + std::string(to_string(bandwidth.provenance)) + ", " + bandwidth.source);
 }
 
-double crossing_bytes(const PlanHeader& header, Generator generator, const Request& request, const Network& network) {
+Crossing crossing_of(const PlanHeader& header, Generator generator, const Request& request, const Network& network) {
   const auto& hosts = network.hosts;
+  Crossing crossing;
   double chunks = 0;
-  for (const std::uint32_t host : {hosts.front(), hosts.back()})
-    chunks = std::max(chunks, busiest_way(header, generator, ranks_of(header, hosts, host), hosts));
-  return chunks * static_cast<double>(chunk_bytes(request, header.chunks_per_block)) * scratch_share(request);
+  for (const std::uint32_t host : {hosts.front(), hosts.back()}) {
+    const Traffic traffic = traffic_of_host(header, generator, ranks_of(header, hosts, host), hosts);
+    chunks = std::max(chunks, traffic.busier());
+    crossing.bursts |= traffic.receivers > 1;
+  }
+  crossing.bytes = chunks * static_cast<double>(chunk_bytes(request, header.chunks_per_block)) * scratch_share(request);
+  return crossing;
 }
 
 }  // namespace rondo::planner

@@ -8,8 +8,12 @@ namespace rondo::planner {
 /// Fills in cost.network and its source, where ranks are on several hosts.
 void find_network(const Topology& topology, std::uint32_t ranks, CostModel& cost);
 
-/// Bytes that the busiest host sends, or receives if that is more, in a plan of this header, by its links: read off the programs of the first and the last
-/// host's ranks. Of a host with many ranks some stand for all.
-double crossing_bytes(const PlanHeader& header, Generator generator, const Request& request, const Network& network);
+struct Crossing {
+  double bytes = 0;     ///< that the busiest host sends, or receives if that is more
+  bool bursts = false;  ///< a rank sends to several of other hosts in turn, not to one all the time
+};
+
+/// Of a plan of this header, by its links: read off the programs of the first and the last host's ranks. Of a host with many ranks some stand for all.
+Crossing crossing_of(const PlanHeader& header, Generator generator, const Request& request, const Network& network);
 
 }  // namespace rondo::planner

@@ -133,8 +133,10 @@ PlanHeader header_of(const Topology& topology, const CostModel& cost, const Plan
 /// While bytes travel between hosts ranks work, and the other way round: the longer of the two counts.
 void price_network(const Topology& topology, const CostModel& cost, const PlanLimits& limits, const Request& request, Offer& made) {
   const PlanHeader header = header_of(topology, cost, limits, request, made);
-  made.cost.crossed = crossing_bytes(header, made.algorithm->program, request, cost.network);
-  made.cost.work_ns = std::max(made.cost.work_ns, made.cost.crossed * cost.network.ns_per_byte);
+  constexpr double burst = 2;  // measured: what a connection takes that was idle, under BBR (docs/design/0021-hosts.md)
+  const Crossing crossing = crossing_of(header, made.algorithm->program, request, cost.network);
+  made.cost.crossed = crossing.bytes;
+  made.cost.work_ns = std::max(made.cost.work_ns, crossing.bytes * cost.network.ns_per_byte * (crossing.bursts ? burst : 1));
 }
 
 constexpr std::size_t most_algorithms = 24;

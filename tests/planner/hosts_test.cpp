@@ -105,7 +105,7 @@ TEST_CASE("of many ranks on a host some stand for all, and the ranks by which a 
     const auto plan = make_plan(Topology{}, cost, limits_between_hosts(), request, algorithm);
     REQUIRE(plan);
     const Generator program = algorithm == ring ? planner::ring_algorithm.program : planner::halving_doubling_algorithm.program;
-    const double bytes = planner::crossing_bytes(plan->header, program, request, cost.network);
+    const double bytes = planner::crossing_of(plan->header, program, request, cost.network).bytes;
     INFO(algorithm << ": " << bytes);
     if (algorithm == ring) CHECK(bytes == Approx(2 * 399.0 / 400 * (400 << 12)));
     else CHECK(bytes > 400 << 12);
@@ -126,6 +126,15 @@ TEST_CASE("between hosts the planner takes what sends least where the network is
     CHECK(chosen(Collective::all_gather, bytes) == "rail");
   }
   CHECK(chosen(Collective::all_reduce, 8) == "recursive_doubling");
+  const auto apart = [&](std::uint64_t bytes) {
+    PlanLimits limits = limits_between_hosts();
+    limits.reach = Reach::messages;
+    const auto plan = make_plan(Topology{}, costs_on({0, 1, 2, 3}, 1), limits, request_of(Collective::all_reduce, 4, bytes));
+    REQUIRE(plan);
+    return plan->header.algorithm;
+  };
+  CHECK(apart(1 << 24) == "ring");  // halving_doubling sends as much, but in bursts to one host after the other
+  CHECK(apart(8) == "recursive_doubling");
   const auto plan = make_plan(Topology{}, cost, limits_between_hosts(), request_of(Collective::all_reduce, 4, 1 << 26));
   REQUIRE(plan);
   const auto ring = std::find_if(plan->considered.begin(), plan->considered.end(), [](const Candidate& one) { return one.algorithm == "ring"; });
