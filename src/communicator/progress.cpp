@@ -190,7 +190,7 @@ Result<void> Communicator::Impl::wait(const Work::State& work, std::int64_t dead
     if (token_.try_acquire()) {
       if (pump_all()) slow_since = 0;  // others end, and this one's turn comes
       release_and_tell(Teller::waiter);
-      if (turn < policy_.spins) continue;
+      if (turn < policy_.turns) continue;
     }
     const std::int64_t now = now_ns();
     if (slow_since == 0) slow_since = now;
