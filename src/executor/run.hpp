@@ -159,6 +159,7 @@ class BasicRun {
   Progress corrupted_slot(const ExecOperand& operand, std::uint64_t piece);
   std::uint64_t checksum_of(const void* content, std::uint64_t bytes, std::uint64_t piece) const;
   Progress link_move(const ExecStep& step, std::uint64_t piece);
+  Progress judge_sources(const ExecStep& step, std::uint64_t piece, std::uint64_t bytes);
   Progress poll_line(std::uint32_t rank, const InlineLine& line, std::uint32_t spins);
   /// A user buffer's address in a call of one piece.
   std::byte* user_address(const ExecOperand& operand) const { return bases_[operand.base] + operand.offset; }

@@ -33,8 +33,6 @@ Progress BasicRun<digests>::link_move(const ExecStep& step, std::uint64_t piece)
     if (operands[i].kind != ExecOperand::link) {
       if (segments_ != nullptr && operands[i].kind == ExecOperand::user) continue;
       pointers[i] = exec.by_blocks ? bases_[operands[i].base] + block_of(step).offset + begin : address(operands[i], piece);
-      const bool read_slot = i < step.sources && operands[i].kind == ExecOperand::slot;
-      if (exec.checked && read_slot && !is_whole(address(operands[i], piece), piece)) return corrupted_slot(operands[i], piece);
       continue;
     }
     const auto peer = context_->member(operands[i].base);
@@ -49,13 +47,14 @@ Progress BasicRun<digests>::link_move(const ExecStep& step, std::uint64_t piece)
         disagreeing_ = operands[i].base;
         return Progress::mismatch;
       }
-      if (exec.checked && message.header[6] != checksum_of(message.payload, sent, piece))
-        return corrupted({true, operands[i].base, operands[i].base, operands[i].offset, piece, true});
     } else {
       const std::uint64_t header[Message::header_words] = {call_, count, identity_->plan_hash, identity_->what(), identity_->root, history_, 0};
       std::memcpy(message.header, header, sizeof header);
     }
   }
+  // Not sooner: a step that is blocked looks again many times.
+  if (exec.checked)
+    if (const Progress judged = judge_sources(step, piece, sent); judged != Progress::done) return judged;
   if (bytes != 0) {
     if (segments_ != nullptr) move_runs(step, piece, bytes, pointers);
     else if (step.reduces) combine(step, const_cast<const void* const*>(pointers), pointers + step.sources, step.destinations, bytes, {});
@@ -80,6 +79,19 @@ Progress BasicRun<digests>::link_move(const ExecStep& step, std::uint64_t piece)
       }
       transport.post(peer, channel);
     }
+  }
+  return Progress::done;
+}
+
+/// What a step reads out of messages and slots, all of which are there; `bytes` of each message.
+template <bool digests>
+Progress BasicRun<digests>::judge_sources(const ExecStep& step, std::uint64_t piece, std::uint64_t bytes) {
+  for (std::uint32_t i = 0; i < step.sources; ++i) {
+    const ExecOperand& operand = executable_->operands[step.first_operand + i];
+    if (operand.kind == ExecOperand::slot && !is_whole(address(operand, piece), piece)) return corrupted_slot(operand, piece);
+    if (operand.kind != ExecOperand::link) continue;
+    const Message message = context_->transport().receive_slot(context_->member(operand.base), channel_of(operand));
+    if (message.header[6] != checksum_of(message.payload, bytes, piece)) return corrupted({true, operand.base, operand.base, operand.offset, piece, true});
   }
   return Progress::done;
 }
