@@ -6,6 +6,7 @@
 namespace rondo {
 
 int bind_in(const PortRange& ports, int socket, const sockaddr* address, socklen_t length) {
+  if (!ports.is_given()) return ::bind(socket, address, length);
   sockaddr_storage at{};
   std::memcpy(&at, address, length);
   int bound = -1;

@@ -116,8 +116,7 @@ Fd listen_at(const sockaddr* address, socklen_t length, const PortRange& ports) 
   const int yes = 1;
   if (!listener) return listener;
   (void)setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  const int bound = ports.is_given() ? bind_in(ports, listener.get(), address, length) : bind(listener.get(), address, length);
-  if (bound == 0 && listen(listener.get(), SOMAXCONN) == 0) return listener;
+  if (bind_in(ports, listener.get(), address, length) == 0 && listen(listener.get(), SOMAXCONN) == 0) return listener;
   const int number = errno;
   listener.reset();
   errno = number;

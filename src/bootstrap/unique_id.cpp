@@ -49,7 +49,7 @@ Result<std::string> make_unique_id(const std::string& address) {
   Fd listener = listen_at(at->ai_addr, at->ai_addrlen, set->net_ports);
   if (!listener && (errno == EMFILE || errno == ENFILE)) return no_descriptor_left("listen for the other ranks with", errno, "bootstrap");
   if (!listener && errno == EADDRINUSE && set->net_ports.is_given())
-    return in_bootstrap(Errc::out_of_resources, "no port of RONDO_NET_PORTS=" + set->net_ports.text() + " is free at " + address, errno);
+    return in_bootstrap(Errc::out_of_resources, set->net_ports.none_free_at(address), errno);
   if (!listener) return in_bootstrap(errno == EADDRNOTAVAIL ? Errc::invalid_argument : Errc::io, "cannot listen at " + address, errno);
   const auto port = port_of(listener);
   if (!port) return port.error();

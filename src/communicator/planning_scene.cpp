@@ -5,15 +5,6 @@
 #include "rondo/planning.hpp"
 
 namespace rondo {
-namespace {
-
-/// Ranks on one machine read one another's memory; others have links.
-Reach reach_of(const Topology& topology) {
-  const bool one_host = std::all_of(topology.ranks.begin(), topology.ranks.end(), [&](const RankPlace& place) { return place.host == topology.ranks[0].host; });
-  return one_host ? Reach::memory : Reach::hosts;
-}
-
-}  // namespace
 
 Result<PlanningScene> planning_scene(std::optional<Topology> machine, std::uint32_t ranks) {
   auto options = planning_options();
@@ -26,7 +17,7 @@ Result<PlanningScene> planning_scene(std::optional<Topology> machine, std::uint3
   }
   PlanningScene scene{with_ranks(std::move(*machine), ranks), {}, *options};
   scene.cost = cost_model(scene.topology, ranks, here ? known_core_figures(scene.topology) : core_figures(scene.topology));
-  scene.options.limits.reach = reach_of(scene.topology);
+  scene.options.limits.reach = scene.cost.network.hosts.empty() ? Reach::memory : Reach::hosts;
   return scene;
 }
 

@@ -14,13 +14,6 @@ namespace {
 
 constexpr std::chrono::seconds patience(30);
 
-Result<Gathered> gather(const std::vector<std::uint32_t>& neighbours, std::uint32_t place, const std::string& meeting, const Address& own,
-                        std::int64_t deadline_ns) {
-  auto bootstrap = make_local_bootstrap(place, static_cast<std::uint32_t>(neighbours.size()), meeting, deadline_ns);
-  if (!bootstrap) return bootstrap.error();
-  return (*bootstrap)->all_gather(own, deadline_ns);
-}
-
 }  // namespace
 
 std::string fresh_meeting() { return hex_of(fresh_nonce()); }
@@ -29,18 +22,16 @@ Result<std::unique_ptr<Transport>> share_memory(const std::vector<std::uint32_t>
                                                 std::uint64_t segment_bytes, std::int64_t deadline_ns) {
   const std::vector<std::uint32_t> neighbours = ranks_of_host(hosts, rank);
   const auto place = static_cast<std::uint32_t>(std::find(neighbours.begin(), neighbours.end(), rank) - neighbours.begin());
-  auto memory = make_memory_transport(place, static_cast<std::uint32_t>(neighbours.size()), segment_bytes);
+  const auto size = static_cast<std::uint32_t>(neighbours.size());
+  auto memory = make_memory_transport(place, size, segment_bytes);
   auto address = memory->address();
   if (!address) return address.error();
   deadline_ns = std::min(deadline_ns, deadline_after(patience));
-  Gathered addresses;
-  if (neighbours.size() > 1) {
-    auto gathered = gather(neighbours, place, infos[neighbours.front()].meeting, *address, deadline_ns);
-    if (!gathered) return gathered.error();
-    addresses = std::move(*gathered);
-  }
-  const auto connected = memory->connect(neighbours.size() > 1 ? addresses.all() : std::vector<Address>(1), deadline_ns);
-  if (!connected) return connected.error();
+  auto bootstrap = make_local_bootstrap(place, size, infos[neighbours.front()].meeting, deadline_ns);
+  if (!bootstrap) return bootstrap.error();
+  auto addresses = (*bootstrap)->all_gather(*address, deadline_ns);
+  if (!addresses) return addresses.error();
+  if (auto connected = memory->connect(addresses->all(), deadline_ns); !connected) return connected.error();
   return memory;
 }
 

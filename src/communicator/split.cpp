@@ -149,13 +149,12 @@ class Communicator::Impl::Split {
     return from.has_segments() ? take_room(common_share) : std::nullopt;
   }
 
-  /// Of the parent's hosts those of the members, where these are on several and some share one: the same question as at creation, with what is known now.
+  /// Of the parent's hosts those of the members; none where these are all on one.
   void part_hosts() {
     const std::vector<std::uint32_t>& hosts = parent_.parts_.hosts;
     if (hosts.empty()) return;
     for (const std::uint32_t member : members_) parts_.hosts.push_back(hosts[member]);
-    const auto apart = [&](std::uint32_t host) { return host != parts_.hosts.front(); };
-    if (std::none_of(parts_.hosts.begin(), parts_.hosts.end(), apart)) parts_.hosts.clear();
+    if (ranks_of_host(parts_.hosts, 0).size() == parts_.size) parts_.hosts.clear();
   }
 
   /// This rank's part of its segment.

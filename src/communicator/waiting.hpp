@@ -14,7 +14,7 @@ inline constexpr std::int64_t check_interval_ns = 50'000;
 
 struct WaitPolicy {
   std::uint32_t spins = 4000;                ///< looks at a flag, after the first, before a wait counts as slow; 0: others need the processor
-  std::uint32_t turns = 4000;              ///< turns of the crank of who waits for started calls, likewise; over links each is a look at sockets
+  std::uint32_t turns = 4000;                ///< turns of the crank of who waits for started calls, likewise; over links each is a look at sockets
   std::int64_t yield_after_ns = 0;           ///< how long a slow wait goes on spinning
   std::int64_t sleep_after_ns = 5'000'000;   ///< how long it yields before it sleeps: to run again then takes some 60 µs, 1 % of that
   std::int64_t sleep_ns = 1'000'000;         ///< how long, unless a peer's signal ends it

@@ -49,16 +49,14 @@ class Lowering {
     if (step.kind == StepKind::wait && step.wait.rank < header_.ranks)
       step.wait.signal = shapes_[step.wait.rank].signal(step.wait.lane, step.wait.signal);
     for (std::uint32_t k = 0; k < step.sources.size(); ++k)
-      if (becomes_slot(step.sources[k])) receive(step, k, place);
+      if (kept_.make_slot(rank_, step.sources[k])) receive(step, k, place);
     for (std::uint32_t k = 0; k < step.destinations.size(); ++k)
-      if (becomes_slot(step.destinations[k])) send(step, k, place);
+      if (kept_.make_slot(rank_, step.destinations[k])) send(step, k, place);
     const std::uint32_t skew = step.skew;
     steps_.push_back(std::move(step));
     if (shape_.trivial || !shape_.inserted[lane_][s]) return;
     steps_.push_back(plan::make_signal(skew));
   }
-
-  bool becomes_slot(const Operand& operand) const { return operand.buffer == Buffer::link && !kept_.holds(rank_, operand.rank); }
 
   void wait(const WaitFor& wait, const Step& step) { steps_.push_back(plan::make_wait(wait, step.skew)); }
 

@@ -5,41 +5,19 @@
 namespace rondo::plan {
 namespace {
 
-bool is_link(const Operand& operand) {
-  return operand.buffer == Buffer::link;
-}
-
-/// Of a rank's links those that become slots.
-class SlotLinks {
- public:
-  SlotLinks(const KeptLinks& kept, std::uint32_t rank) : kept_(kept), rank_(rank) {}
-  bool holds(const Operand& operand) const { return is_link(operand) && !kept_.holds(rank_, operand.rank); }
-  bool touched_by(const Step& step) const {
-    const auto held = [this](const Operand& operand) { return holds(operand); };
-    return std::any_of(step.sources.begin(), step.sources.end(), held) || std::any_of(step.destinations.begin(), step.destinations.end(), held);
-  }
-
- private:
-  const KeptLinks& kept_;
-  const std::uint32_t rank_;
-};
-
-bool has_kept_link(const Step& step, const SlotLinks& slots) {
-  const auto kept = [&](const Operand& operand) { return is_link(operand) && !slots.holds(operand); };
-  return std::any_of(step.sources.begin(), step.sources.end(), kept) || std::any_of(step.destinations.begin(), step.destinations.end(), kept);
-}
-
 /// Marks the steps that something will wait for: `inserted` holds these marks until the lanes are numbered.
-void mark(const Program& program, const SlotLinks& slots, Shape& shape) {
+void mark(const Program& program, const KeptLinks& kept, std::uint32_t rank, Shape& shape) {
   for (const Lane& lane : program.lanes) shape.inserted.emplace_back(lane.steps.size(), false);
   for (std::size_t lane = 0; lane < program.lanes.size(); ++lane) {
     const std::vector<Step>& steps = program.lanes[lane].steps;
     for (std::size_t s = 0; s < steps.size(); ++s) {
-      const bool touches_slots = slots.touched_by(steps[s]);
-      shape.keeps_links |= has_kept_link(steps[s], slots);
-      if (!touches_slots && steps[s].after.empty()) continue;
+      bool slots = false;
+      for (const auto* operands : {&steps[s].sources, &steps[s].destinations})
+        for (const Operand& operand : *operands)
+          if (operand.buffer == Buffer::link) (kept.make_slot(rank, operand) ? slots : shape.keeps_links) = true;
+      if (!slots && steps[s].after.empty()) continue;
       shape.trivial = false;
-      if (touches_slots) shape.inserted[lane][s] = true;
+      if (slots) shape.inserted[lane][s] = true;
       for (const After& after : steps[s].after)
         if (after.lane < shape.inserted.size() && after.step < shape.inserted[after.lane].size())
           shape.inserted[after.lane][after.step] = true;
@@ -69,10 +47,10 @@ void number_signals(const Program& program, Shape& shape) {
   }
 }
 
-void collect(const Operands& operands, const SlotLinks& slots, Message message, std::map<LinkKey, LinkEnd>& ends) {
+void collect(const Operands& operands, const KeptLinks& kept, std::uint32_t rank, Message message, std::map<LinkKey, LinkEnd>& ends) {
   for (message.operand = 0; message.operand < operands.size(); ++message.operand) {
     const Operand& operand = operands[message.operand];
-    if (!slots.holds(operand)) continue;
+    if (!kept.make_slot(rank, operand)) continue;
     message.count = operand.count;
     ends[{operand.rank, operand.index}].messages.push_back(message);
   }
@@ -114,10 +92,9 @@ std::uint32_t Shape::signal_behind(std::uint32_t lane, std::uint32_t step) const
 }
 
 Shape shape_of(const PlanHeader& header, const Program& program, const KeptLinks& kept, std::uint32_t rank) {
-  const SlotLinks slots(kept, rank);
   Shape shape;
   shape.chunks = header.scratch_chunks;
-  mark(program, slots, shape);
+  mark(program, kept, rank, shape);
   if (shape.trivial) {
     shape.inserted.clear();
     return shape;
@@ -127,8 +104,8 @@ Shape shape_of(const PlanHeader& header, const Program& program, const KeptLinks
     const std::vector<Step>& steps = program.lanes[lane].steps;
     for (std::uint32_t s = 0; s < steps.size(); ++s) {
       const Message message{steps[s].skew, lane, s, 0, 1};
-      collect(steps[s].sources, slots, message, shape.receives);
-      collect(steps[s].destinations, slots, message, shape.sends);
+      collect(steps[s].sources, kept, rank, message, shape.receives);
+      collect(steps[s].destinations, kept, rank, message, shape.sends);
     }
   }
   for (auto* ends : {&shape.sends, &shape.receives})

@@ -63,6 +63,8 @@ class KeptLinks {
   bool holds(std::uint32_t rank, std::uint32_t peer) const {
     return all_ || (!hosts_.empty() && !share_host(hosts_, rank, peer));
   }
+  /// Whether an operand of rank `rank`'s is a link that becomes a slot.
+  bool make_slot(std::uint32_t rank, const Operand& operand) const { return operand.buffer == Buffer::link && !holds(rank, operand.rank); }
 
  private:
   bool all_ = false;

@@ -88,8 +88,8 @@ void find_network(const Topology& topology, std::uint32_t ranks, CostModel& cost
   for (const RankPlace& place : topology.ranks) hosts.push_back(place.host);
   if (hosts.empty() || std::all_of(hosts.begin(), hosts.end(), [&](std::uint32_t host) { return host == hosts.front(); })) return;
   const Link* interface = widest_interface(topology);
-  const Figure bandwidth = interface != nullptr ? interface->bandwidth_bytes_per_s : network_bandwidth();
-  if (bandwidth.value <= 0) return;
+  const bool known = interface != nullptr && interface->bandwidth_bytes_per_s.value > 0;
+  const Figure bandwidth = known ? interface->bandwidth_bytes_per_s : network_bandwidth();
   cost.network = {std::move(hosts), 1e9 / bandwidth.value};
   char text[96];
   std::snprintf(text, sizeof text, "network ns_per_byte %.4g of a host: ", cost.network.ns_per_byte);

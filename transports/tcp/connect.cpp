@@ -186,7 +186,7 @@ Result<Fd> listen_at(const std::string& address, const PortRange& ports, Place& 
   socklen_t length = length_of(place);
   const bool bound = bind_in(ports, listener.get(), at, length) == 0;
   if (!bound && errno == EADDRINUSE && ports.is_given())
-    return in_tcp(Errc::out_of_resources, "no port of RONDO_NET_PORTS=" + ports.text() + " is free at " + address, errno);
+    return in_tcp(Errc::out_of_resources, ports.none_free_at(address), errno);
   if (!bound || listen(listener.get(), SOMAXCONN) != 0 || getsockname(listener.get(), at, &length) != 0)
     return in_tcp(Errc::invalid_argument, "cannot listen at " + address + ": " + std::strerror(errno), errno);
   return listener;
