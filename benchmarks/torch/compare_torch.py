@@ -18,7 +18,6 @@ import json
 import os
 import pathlib
 import shutil
-import socket
 import statistics
 import subprocess
 import sys
@@ -243,9 +242,7 @@ def main():
     unknown = [name for name in given.ops if name not in known]
     if unknown:
         flags.error(f"--ops: unknown '{unknown[0]}'; accepted: {', '.join(known)}")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = peers.free_port()
     with tempfile.TemporaryDirectory() as folder, network(given) as made:
         results = pathlib.Path(folder) / "rows.json"
         floors = [iperf_bytes_per_second(made)] if made else []

@@ -1,6 +1,7 @@
 """What is compared that is no backend of torch.distributed, as calls on a tensor."""
 
 import os
+import socket
 
 PEERS = ("bf16", "deepspeed", "operator", "pass", "ring", "turns")
 
@@ -48,15 +49,18 @@ def in_turns(dist, ranks, _):
     return call
 
 
-def own_communicator(dist, ranks, rank, **options):
-    """Of Rondo's, without torch.distributed, by the environment that all ranks have."""
-    import socket
-
-    import rondo
-
+def free_port():
+    """A port that nobody listens at just now."""
     with socket.socket() as probe:
         probe.bind(("", 0))
-        port = [probe.getsockname()[1]]
+        return probe.getsockname()[1]
+
+
+def own_communicator(dist, ranks, rank, **options):
+    """Of Rondo's, without torch.distributed, by the environment that all ranks have."""
+    import rondo
+
+    port = [free_port()]
     dist.broadcast_object_list(port, 0)
     before = dict(os.environ)
     os.environ.update(RANK=str(rank), WORLD_SIZE=str(ranks), MASTER_PORT=str(port[0]))

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools" / "support"))
 from hosts import two_hosts  # noqa: E402
@@ -79,7 +80,6 @@ def test_a_torch_script_under_mpirun(tmp_path):
 
 
 def test_kubernetes_manifest_fits_together():
-    yaml = pytest.importorskip("yaml")  # comes with transformers, which tools/test installs
     repository = Path(__file__).resolve().parents[2]
     job = yaml.safe_load((repository / "docs" / "kubernetes.yaml").read_text())
     replicas = job["spec"]["pytorchReplicaSpecs"]

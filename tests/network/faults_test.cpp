@@ -83,6 +83,27 @@ TEST_CASE("a rank killed on another host is named with its host to all others wi
   }
 }
 
+TEST_CASE("a rank killed among ranks that share hosts is named to all others within three seconds, be it near or far") {
+  if (!can_make_hosts()) return;
+  const Hosts hosts(2);
+  REQUIRE(hosts.trouble() == "");
+  for (const std::uint32_t victim : {0u, 3u}) {
+    INFO("rank " << victim << " dies");
+    std::vector<Child> ranks;
+    for (const ChildBody& rank : ranks_on(hosts, {0, 0, 1, 1}, survivor({"rank " + std::to_string(victim) + " (process ", " on "})))
+      ranks.push_back(start_child(rank));
+    std::this_thread::sleep_for(std::chrono::milliseconds(900));
+    const auto begin = Clock::now();
+    kill(ranks[victim].process, SIGKILL);
+    std::vector<std::string> answers;
+    for (std::uint32_t rank = 0; rank < ranks.size(); ++rank) {
+      const std::string answer = answer_of(ranks[rank], begin + std::chrono::seconds(20));
+      if (rank != victim) answers.push_back(answer);
+    }
+    CHECK(in_time(answers, begin) == "");
+  }
+}
+
 TEST_CASE("a rank killed on another host is named though a child that it forked lives on") {
   if (!can_make_hosts()) return;
   const Hosts hosts(2);

@@ -1,5 +1,6 @@
 #include "jobs.hpp"
 
+#include <algorithm>
 #include <array>
 
 using namespace rondo;
@@ -15,6 +16,13 @@ std::vector<float> blocks_of(std::uint32_t rank, std::uint64_t count) {
   std::vector<float> values(count);
   for (std::uint64_t i = 0; i < count; ++i) values[i] = given(rank, i);
   return values;
+}
+
+/// The hosts of so many ranks, so many on each.
+std::vector<std::uint32_t> in_order(std::uint32_t ranks, std::uint32_t per_host) {
+  std::vector<std::uint32_t> on;
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) on.push_back(rank / per_host);
+  return on;
 }
 
 class Trial {
@@ -99,18 +107,26 @@ CommunicatorOptions quick() {
   return options;
 }
 
+std::vector<ChildBody> ranks_on(const Hosts& hosts, const std::vector<std::uint32_t>& on, const RankBody& body, const CommunicatorOptions& options) {
+  std::vector<ChildBody> ranks;
+  for (std::uint32_t rank = 0; rank < on.size(); ++rank) {
+    const auto here = static_cast<std::uint32_t>(std::count(on.begin(), on.end(), on[rank]));
+    const auto size = static_cast<std::uint32_t>(on.size());
+    ranks.push_back(hosts.on(on[rank], [=]() -> std::string {
+      Hosts::set_job(rank, size, here, port);
+      auto made = Communicator::from_environment(options);
+      return made ? body(*made) : to_string(made.error());
+    }));
+  }
+  return ranks;
+}
+
 ChildBody rank_of_job(const Hosts& hosts, std::uint32_t rank, std::uint32_t size, std::uint32_t per_host, const RankBody& body) {
-  return hosts.on(rank / per_host, [=]() -> std::string {
-    Hosts::set_job(rank, size, per_host, port);
-    auto made = Communicator::from_environment(quick());
-    return made ? body(*made) : to_string(made.error());
-  });
+  return ranks_on(hosts, in_order(size, per_host), body)[rank];
 }
 
 std::vector<std::string> run_job(const Hosts& hosts, std::uint32_t count, std::uint32_t per_host, const RankBody& body, int seconds) {
-  std::vector<ChildBody> ranks;
-  for (std::uint32_t rank = 0; rank < count * per_host; ++rank) ranks.push_back(rank_of_job(hosts, rank, count * per_host, per_host, body));
-  return run_children(ranks, seconds);
+  return run_children(ranks_on(hosts, in_order(count * per_host, per_host), body), seconds);
 }
 
 std::string every_collective(Communicator& communicator) {

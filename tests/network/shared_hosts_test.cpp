@@ -1,11 +1,7 @@
 // Several ranks on each of several hosts: memory inside a host, messages between hosts, in one communicator.
-#include <signal.h>
-
 #include <algorithm>
 #include <bit>
-#include <chrono>
 #include <cmath>
-#include <thread>
 
 #include "jobs.hpp"
 #include "support/catch.hpp"
@@ -14,24 +10,6 @@
 using namespace rondo;
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
-constexpr int port = 29500;
-
-/// Ranks on hosts as `on` says, rank 0 on the first; each with the number of its host's ranks.
-std::vector<ChildBody> ranks_on(const Hosts& hosts, const std::vector<std::uint32_t>& on, const RankBody& body, CommunicatorOptions options = quick()) {
-  std::vector<ChildBody> ranks;
-  for (std::uint32_t rank = 0; rank < on.size(); ++rank) {
-    const auto here = static_cast<std::uint32_t>(std::count(on.begin(), on.end(), on[rank]));
-    const auto size = static_cast<std::uint32_t>(on.size());
-    ranks.push_back(hosts.on(on[rank], [=]() -> std::string {
-      Hosts::set_job(rank, size, here, port);
-      auto made = Communicator::from_environment(options);
-      return made ? body(*made) : to_string(made.error());
-    }));
-  }
-  return ranks;
-}
 
 std::string sums(Communicator& communicator, std::uint64_t count) {
   std::vector<float> values(count, static_cast<float>(communicator.rank() + 1));
@@ -204,36 +182,6 @@ TEST_CASE("the transport that is asked for is taken where ranks share hosts, and
   options.transport = "shm+pigeon";
   const auto refused = run_children(ranks_on(hosts, {0, 1}, [](Communicator&) -> std::string { return "it was taken"; }, options), 60);
   for (const std::string& answer : refused) CHECK(answer.find("'shm+pigeon'; accepted: shm, ucx, tcp, shm+ucx, shm+tcp") != std::string::npos);
-}
-
-TEST_CASE("a rank killed among ranks that share hosts is named to all others within three seconds, be it near or far") {
-  if (!can_make_hosts()) return;
-  const Hosts hosts(2);
-  REQUIRE(hosts.trouble() == "");
-  for (const std::uint32_t victim : {0u, 3u}) {
-    INFO("rank " << victim << " dies");
-    const auto body = [victim](Communicator& communicator) -> std::string {
-      std::vector<float> values(1 << 18, 1);
-      for (std::uint64_t call = 0;; ++call) {
-        auto done = communicator.all_reduce(values.data(), values.data(), call % 2 == 0 ? values.size() : 1, DataType::f32, ReduceOp::max);
-        if (done) continue;
-        const auto now = Clock::now().time_since_epoch().count();
-        return expect_error(done, Errc::peer_failed, {"rank " + std::to_string(victim) + " (process ", " on "}) + "@" + std::to_string(now);
-      }
-    };
-    std::vector<Child> ranks;
-    for (const ChildBody& rank : ranks_on(hosts, {0, 0, 1, 1}, body)) ranks.push_back(start_child(rank));
-    std::this_thread::sleep_for(std::chrono::milliseconds(900));
-    const auto begin = Clock::now();
-    kill(ranks[victim].process, SIGKILL);
-    for (std::uint32_t rank = 0; rank < 4; ++rank) {
-      const std::string answer = answer_of(ranks[rank], begin + std::chrono::seconds(20));
-      if (rank == victim) continue;
-      INFO("rank " << rank << ": " << answer);
-      REQUIRE(answer.starts_with("@"));
-      CHECK(static_cast<double>(std::stoll(answer.substr(1)) - begin.time_since_epoch().count()) / 1e9 < 3);
-    }
-  }
 }
 
 TEST_CASE("ranks that share hosts and call different things get errors that say who called what") {
