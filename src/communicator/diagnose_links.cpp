@@ -106,6 +106,13 @@ std::int64_t Communicator::Impl::lost_for(std::uint32_t peer, std::int64_t now) 
   return since == 0 ? 0 : now - since;
 }
 
+/// Whether all has come that this peer had to say.
+bool Communicator::Impl::has_gone(std::uint32_t peer, std::int64_t now) const {
+  if (parts_.transport->gone(peer) || lost_for(peer, now) > last_words_ns) return true;
+  const Notice& notice = parts_.status_links->of(peer);
+  return notice.kind == Notice::Kind::left && now - notice.heard_ns > last_words_ns;
+}
+
 /// Ranks in a collective that waits long have said so by now; who has not is elsewhere. Of ranks of other hosts; empty: none is.
 std::string Communicator::Impl::slowest_link(const Channel& channel, const Operation& operation) const {
   const Context& context = channel.context;

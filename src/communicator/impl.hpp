@@ -21,6 +21,7 @@
 #include "communicator/token.hpp"
 #include "communicator/tracer.hpp"
 #include "communicator/waiting.hpp"
+#include "communicator/word_links.hpp"
 #include "rondo/communicator.hpp"
 #include "rondo/transport.hpp"
 
@@ -203,9 +204,16 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   void end_calls();
   bool is_in_call() const;
   void give_back_staging();
+  Result<void> open_board();
   Result<CommunicatorParts> agree_on_survivors(Survivors& survivors, std::int64_t deadline_ns);
-  void look_at(Survivors& survivors, std::uint32_t peer) const;
+  void say(const Survivors& survivors);
+  void look_at_peers(Survivors& survivors);
+  void hear_links(Survivors& survivors);
+  bool counts_as_gone(std::uint32_t peer) const;
+  std::optional<std::uint32_t> given_up_by() const;
   Result<CommunicatorParts> meet_survivors(Survivors& survivors, std::int64_t deadline_ns);
+  Result<std::string> invite(const Survivors& survivors);
+  Result<std::string> await_invitation(Survivors& survivors, std::int64_t deadline_ns);
   void leave_survivors();
 
   // failure.cpp; fail needs the token
@@ -246,6 +254,7 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   std::optional<Error> diagnose_links(const Channel& channel, const Operation& operation) const;
   void tend_lifelines() const;
   std::int64_t lost_for(std::uint32_t peer, std::int64_t now) const;
+  bool has_gone(std::uint32_t peer, std::int64_t now) const;
   std::optional<Error> find_told_mismatch() const;
   std::optional<Error> find_message_mismatch(const Channel& channel, const Operation& operation) const;
   std::optional<Error> find_told_failure(const Channel& channel, const Operation& operation) const;
@@ -277,6 +286,7 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
 
   std::mutex shrink_mutex_;  ///< held by the one thread that shrinks
   bool shrunk_ = false;      ///< and did; guarded by it
+  std::unique_ptr<WordLinks> word_links_;  ///< of a rank that shrinks and doesn't share memory with all; guarded by the token
 
   std::atomic<bool> broken_{false};
   std::uint64_t culprit_ = 0;          ///< rank + 1 of the peer whose abort() ended this communicator; guarded by the token

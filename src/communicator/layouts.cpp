@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "communicator/board.hpp"
+
 namespace rondo {
 namespace {
 
@@ -32,8 +34,12 @@ ContextLayout pair_layout(std::uint64_t share_bytes, std::uint32_t ranks) {
   return layout;
 }
 
+std::uint64_t board_offset(const ContextLayout& main, const ContextLayout& pair, std::uint32_t ranks) {
+  return main.total_bytes() + std::uint64_t{2} * ranks * pair.total_bytes();
+}
+
 std::uint64_t segment_bytes(std::uint64_t share_bytes, std::uint32_t ranks) {
-  return main_layout(share_bytes).total_bytes() + std::uint64_t{2} * ranks * pair_layout(share_bytes, ranks).total_bytes() + last_words_bytes;
+  return board_offset(main_layout(share_bytes), pair_layout(share_bytes, ranks), ranks) + board_bytes(ranks) + last_words_bytes;
 }
 
 PlanLimits limits_of(const ContextLayout& layout) {

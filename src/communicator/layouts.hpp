@@ -17,8 +17,10 @@ ContextLayout main_layout(std::uint64_t share_bytes);
 /// within the share: few pairs ever send, and each takes its memory when it does.
 ContextLayout pair_layout(std::uint64_t share_bytes, std::uint32_t ranks);
 
-/// The part of a rank's segment that a communicator of `ranks` ranks with such shares takes: its collectives' area, an area for
-/// each direction of each pair, and the page for last words, which comes last.
+/// Where in it the rank's board (board.hpp) is: behind its collectives' area and an area for each direction of each pair.
+std::uint64_t board_offset(const ContextLayout& main, const ContextLayout& pair, std::uint32_t ranks);
+
+/// The part of a rank's segment that a communicator of `ranks` ranks with such shares takes: all these, and the page for last words, which comes last.
 std::uint64_t segment_bytes(std::uint64_t share_bytes, std::uint32_t ranks);
 
 /// Address space of a rank's segment for the communicators that are split from the first one.

@@ -3,13 +3,17 @@
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
+#include "bootstrap/unique_id.hpp"
 #include "communicator/create.hpp"
 #include "communicator/impl.hpp"
+#include "communicator/layouts.hpp"
+#include "communicator/meet.hpp"
 
 namespace rondo {
 namespace {
 
 constexpr std::int64_t look_interval_ns = 100'000;
+const std::string no_place = "-";  // an invitation by who can't listen
 
 std::string list_of(const std::vector<std::uint32_t>& ranks) {
   std::string text;
@@ -23,12 +27,12 @@ Result<CommunicatorParts> Communicator::Impl::shrink() {
   const std::string where = "rank " + std::to_string(rank());
   if (born_in_ != fork_generation()) return forked_error();
   if (in_group()) return Error{Errc::invalid_argument, "shrink between group_begin and group_end: it can't be collected", 0, where};
-  if (parts_.reach() != Reach::memory) return Error{Errc::unsupported, "ranks of several hosts can't shrink their communicator", 0, where};
   const std::unique_lock lock(shrink_mutex_, std::try_to_lock);
   if (!lock) return Error{Errc::invalid_argument, "another thread shrinks this communicator", 0, where};
   if (shrunk_) return Error{Errc::invalid_argument, "this communicator was shrunk before", 0, where};
   const std::int64_t deadline_ns = deadline_after(parts_.options.bootstrap_timeout);
   end_calls();
+  if (auto opened = open_board(); !opened) return opened.error();
   const SharedWord& word = main_->context.sleep_line(rank()).survivors;
   Survivors survivors(rank(), size(), SurvivorWord::of(word.load(std::memory_order_relaxed)).attempt + 1);
   auto parts = agree_on_survivors(survivors, deadline_ns);
@@ -53,20 +57,29 @@ bool Communicator::Impl::is_in_call() const {
   return is_busy(*main_) || std::any_of(pairs_.begin(), pairs_.end(), [](const auto& pair) { return is_busy(*pair.second); });
 }
 
+/// What ranks that don't all share memory need to hear one another.
+Result<void> Communicator::Impl::open_board() {
+  if (parts_.reach() == Reach::memory || word_links_) return {};
+  const std::uint64_t board = board_offset(parts_.layout, parts_.pair_layout, size());
+  if (parts_.has_segments())
+    if (auto memory = parts_.transport->commit(board, board_bytes(size())); !memory) return memory.error();
+  word_links_ = std::make_unique<WordLinks>(main_->context, *parts_.transport, board);
+  return {};
+}
+
 /// When all that are left have ended their calls the slots are of no use to anybody: the new communicator takes their share.
 void Communicator::Impl::give_back_staging() {
+  if (!parts_.has_segments()) return;
   parts_.transport->give_back(parts_.layout.staging(0), 2 * parts_.layout.half_bytes);
   parts_.share.shrink(parts_.layout.control_bytes());
 }
 
 /// Publishes what the agreement says and does what it asks for until it has ended.
 Result<CommunicatorParts> Communicator::Impl::agree_on_survivors(Survivors& survivors, std::int64_t deadline_ns) {
-  SharedWord& word = main_->context.sleep_line(rank()).survivors;
   std::optional<CommunicatorParts> made;
   std::optional<Error> failure;
   for (;;) {
-    // pairs with look_at(): whoever sees that this rank has entered knows that its calls have ended
-    word.store(survivors.word(), std::memory_order_release);
+    say(survivors);
     switch (survivors.state()) {
       case Survivors::State::going_on:
         return std::move(*made);
@@ -89,7 +102,11 @@ Result<CommunicatorParts> Communicator::Impl::agree_on_survivors(Survivors& surv
       }
       case Survivors::State::gathering:
       case Survivors::State::voting:
-        for (std::uint32_t peer = 0; peer < size(); ++peer) look_at(survivors, peer);
+        look_at_peers(survivors);
+        if (const auto by = given_up_by()) {
+          leave_survivors();
+          return Error{Errc::peer_failed, who(*by) + " can't reach this rank any more, and the others go on without it", 0, "rank " + std::to_string(rank())};
+        }
         if (const std::string missing = survivors.missing(); !missing.empty()) {
           if (now_ns() > deadline_ns) {
             failure = Error{Errc::deadline_exceeded, "no sign of rank " + missing + " in shrink()", 0, "rank " + std::to_string(rank())};
@@ -102,12 +119,38 @@ Result<CommunicatorParts> Communicator::Impl::agree_on_survivors(Survivors& surv
   }
 }
 
-void Communicator::Impl::look_at(Survivors& survivors, std::uint32_t peer) const {
-  if (peer == rank()) return;
-  const bool gone = parts_.transport->gone(peer);  // first: then the word is the peer's last
-  // pairs with agree_on_survivors() and leave_survivors()
-  survivors.saw(peer, main_->context.sleep_line(peer).survivors.load(std::memory_order_acquire), gone);
+/// From here on others may know it: whoever sees that this rank has entered knows that its calls have ended.
+void Communicator::Impl::say(const Survivors& survivors) {
+  if (!word_links_) return main_->context.sleep_line(rank()).survivors.store(survivors.word(), std::memory_order_release);  // pairs with look_at_peers()
+  const TokenGuard guard(token_);
+  word_links_->say(survivors.word());
 }
+
+void Communicator::Impl::look_at_peers(Survivors& survivors) {
+  if (word_links_) return hear_links(survivors);
+  for (std::uint32_t peer = 0; peer < size(); ++peer) {
+    if (peer == rank()) continue;
+    const bool gone = parts_.transport->gone(peer);  // first: then the word is the peer's last
+    // pairs with say() and leave_survivors()
+    survivors.saw(peer, main_->context.sleep_line(peer).survivors.load(std::memory_order_acquire), gone);
+  }
+}
+
+void Communicator::Impl::hear_links(Survivors& survivors) {
+  const TokenGuard guard(token_);
+  parts_.status_links->take_in();
+  if (has_lifelines_) tend_lifelines();
+  std::vector<bool> gone(size());
+  for (std::uint32_t peer = 0; peer < size(); ++peer) gone[peer] = peer != rank() && has_gone(peer, now_ns());
+  word_links_->turn(gone);
+  const Hearsay& known = word_links_->known();
+  for (std::uint32_t peer = 0; peer < size(); ++peer) survivors.saw(peer, known.word(peer), known.is_last(peer));
+}
+
+/// Whether waiting for this peer is in vain, though others may not know it yet.
+bool Communicator::Impl::counts_as_gone(std::uint32_t peer) const { return word_links_ && (word_links_->known().has_gone(peer) || given_up_by()); }
+
+std::optional<std::uint32_t> Communicator::Impl::given_up_by() const { return word_links_ ? word_links_->known().given_up_by() : std::nullopt; }
 
 /// Those that entered make a communicator as processes do that find one another by a job's name.
 Result<CommunicatorParts> Communicator::Impl::meet_survivors(Survivors& survivors, std::int64_t deadline_ns) {
@@ -115,11 +158,18 @@ Result<CommunicatorParts> Communicator::Impl::meet_survivors(Survivors& survivor
   const auto count = static_cast<std::uint32_t>(members.size());
   const auto own = static_cast<std::uint32_t>(std::find(members.begin(), members.end(), rank()) - members.begin());
   const auto stays_away = [&](std::uint32_t member) {
-    look_at(survivors, members[member]);
-    return survivors.stays_away(members[member]);
+    look_at_peers(survivors);
+    return survivors.stays_away(members[member]) || counts_as_gone(members[member]);
+  };
+  const auto share_memory = [&](std::uint32_t member) { return parts_.shares_memory_with(member); };
+  const auto find_them = [&]() -> Result<std::unique_ptr<Bootstrap>> {
+    if (std::all_of(members.begin(), members.end(), share_memory))
+      return make_local_bootstrap(own, count, "shrink " + parts_.token + " " + std::to_string(survivors.attempt()), deadline_ns, stays_away);
+    const auto id = own == 0 ? invite(survivors) : await_invitation(survivors, deadline_ns);
+    return id ? meet_by_id(own, count, *id, deadline_ns, stays_away) : Result<std::unique_ptr<Bootstrap>>(id.error());
   };
   const auto join_them = [&]() -> Result<CommunicatorParts> {
-    auto bootstrap = make_local_bootstrap(own, count, "shrink " + parts_.token + " " + std::to_string(survivors.attempt()), deadline_ns, stays_away);
+    auto bootstrap = find_them();
     if (!bootstrap) return bootstrap.error();
     auto view = discover_topology();
     if (!view) return view.error();
@@ -133,12 +183,37 @@ Result<CommunicatorParts> Communicator::Impl::meet_survivors(Survivors& survivor
   return parts;
 }
 
+/// Of members on several hosts the first says where they meet.
+Result<std::string> Communicator::Impl::invite(const Survivors& survivors) {
+  auto id = make_unique_id(parts_.address);
+  const TokenGuard guard(token_);
+  word_links_->invite(survivors.attempt(), id ? *id : no_place);
+  return id;
+}
+
+Result<std::string> Communicator::Impl::await_invitation(Survivors& survivors, std::int64_t deadline_ns) {
+  const std::uint32_t first = survivors.members().front();
+  const std::string where = "rank " + std::to_string(rank());
+  for (;;) {
+    look_at_peers(survivors);
+    const std::string id = word_links_->invitation(first, survivors.attempt());
+    if (id == no_place) return Error{Errc::peer_failed, who(first) + " can't listen for the others; its own error says why", 0, where};
+    if (!id.empty()) return id;
+    if (survivors.stays_away(first) || counts_as_gone(first)) return Error{Errc::peer_failed, who(first) + " has gone before it said where to meet", 0, where};
+    if (now_ns() > deadline_ns) return Error{Errc::deadline_exceeded, who(first) + " didn't say where to meet", 0, where};
+    nap(look_interval_ns);
+  }
+}
+
 /// Peers that shrink need not wait for this rank.
 void Communicator::Impl::leave_survivors() {
   SharedWord& word = main_->context.sleep_line(rank()).survivors;
   SurvivorWord last = SurvivorWord::of(word.load(std::memory_order_relaxed));
   last.left = true;
-  word.store(last.bits(), std::memory_order_release);  // pairs with look_at()
+  word.store(last.bits(), std::memory_order_release);  // pairs with look_at_peers(), and with WordLinks::read_board()
+  if (!word_links_) return;
+  const TokenGuard guard(token_);
+  word_links_->say(last.bits());
 }
 
 Result<CommunicatorParts> Communicator::Impl::grow(std::uint32_t to, const std::string& job) {
@@ -148,7 +223,11 @@ Result<CommunicatorParts> Communicator::Impl::grow(std::uint32_t to, const std::
     return Error{Errc::invalid_argument, "grow to " + std::to_string(to) + " ranks; accepted: more than the " + std::to_string(size()) + " that there are", 0,
                  where};
   const auto stays_away = [&](std::uint32_t peer) { return peer < size() && peer != rank() && parts_.transport->gone(peer); };
-  auto bootstrap = make_local_bootstrap(rank(), to, job, deadline_after(parts_.options.bootstrap_timeout), stays_away);
+  const std::int64_t deadline_ns = deadline_after(parts_.options.bootstrap_timeout);
+  const bool is_id = place_of_unique_id(job).has_value();
+  if (!is_id && parts_.reach() != Reach::memory)
+    return Error{Errc::invalid_argument, "'" + job + "' is no unique id; accepted where ranks are on several hosts: one that rank 0 made (unique_id())", 0, where};
+  auto bootstrap = is_id ? meet_by_id(rank(), to, job, deadline_ns, stays_away) : make_local_bootstrap(rank(), to, job, deadline_ns, stays_away);
   if (!bootstrap) return bootstrap.error();
   auto view = discover_topology();
   if (!view) return view.error();

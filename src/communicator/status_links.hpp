@@ -13,11 +13,12 @@
 namespace rondo {
 
 /// A transport's channel numbers, parted by use: plans of the collectives, of pairs towards the higher rank and towards the
-/// lower one, notices.
+/// lower one, notices, what is said in shrink().
 inline constexpr std::uint32_t channels_per_use = std::uint32_t{1} << 30;
 inline constexpr std::uint32_t upward_channels = channels_per_use;
 inline constexpr std::uint32_t downward_channels = channels_per_use * 2;
 inline constexpr std::uint32_t notice_channel = channels_per_use * 3;
+inline constexpr std::uint32_t words_channel = notice_channel + 1;
 
 /// The last thing a rank said about itself.
 struct Notice {

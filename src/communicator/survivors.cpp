@@ -29,7 +29,8 @@ SurvivorWord SurvivorWord::of(std::uint64_t bits) {
   SurvivorWord word;
   word.attempt = bits >> 8;
   word.left = (bits >> 7 & 1) != 0;
-  word.vote = static_cast<Vote>(std::min<std::uint64_t>(bits & 127, static_cast<std::uint64_t>(Vote::refused)));
+  word.ended = (bits >> 6 & 1) != 0;
+  word.vote = static_cast<Vote>(std::min<std::uint64_t>(bits & 63, static_cast<std::uint64_t>(Vote::refused)));
   return word;
 }
 
@@ -80,6 +81,7 @@ void Survivors::take(Event event) {
   if (event == Event::refused || (event == Event::one_refused && state_ == State::gathering)) own_.vote = Vote::refused;
   if (event == Event::one_lost) own_ = {own_.attempt + 1, Vote::entered};
   state_ = *to;
+  own_.ended = state_ == State::going_on || state_ == State::given_up;
   settle();
 }
 

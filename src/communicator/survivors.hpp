@@ -12,13 +12,14 @@ namespace rondo {
 /// What a rank says of itself in an attempt. It only goes on: from entered to one of the others, from an attempt to the next.
 enum class Vote : std::uint8_t { none, entered, joined, lost, refused };
 
-/// The word that a rank publishes: attempt << 8 | left << 7 | vote. 0: it hasn't been asked to shrink.
+/// The word that a rank publishes: attempt << 8 | left << 7 | ended << 6 | vote. 0: it hasn't been asked to shrink.
 struct SurvivorWord {
   std::uint64_t attempt = 0;
   Vote vote = Vote::none;
+  bool ended = false;  ///< it has an answer: in this attempt it says no more
   bool left = false;  ///< it has destroyed the communicator: this is its last word
 
-  std::uint64_t bits() const { return attempt << 8 | std::uint64_t{left} << 7 | static_cast<std::uint64_t>(vote); }
+  std::uint64_t bits() const { return attempt << 8 | std::uint64_t{left} << 7 | std::uint64_t{ended} << 6 | static_cast<std::uint64_t>(vote); }
   /// Any bits are a word: a peer's memory is not to be trusted. Votes that there aren't are refusals.
   static SurvivorWord of(std::uint64_t bits);
 };

@@ -9,6 +9,7 @@
 #include "support/death.hpp"
 #include "support/faults.hpp"
 #include "support/ranks.hpp"
+#include "support/shrinking.hpp"
 
 namespace {
 
@@ -16,39 +17,6 @@ using namespace rondo;
 using Clock = std::chrono::steady_clock;
 
 constexpr double shrink_seconds = 2;  // the contract, at 8 ranks
-
-/// The sum of what `marks` stand for, each rank giving its own, in an all_reduce small and large.
-std::string sums_to(Communicator& communicator, float own, float sum) {
-  for (const std::size_t count : {std::size_t{2}, std::size_t{50'000}}) {
-    std::vector<float> values(count, own);
-    if (auto done = communicator.all_reduce(values.data(), values.data(), count, DataType::f32); !done) return to_string(done.error());
-    for (const float value : values)
-      if (value != sum) return "a sum of " + std::to_string(value) + " in the place of " + std::to_string(sum);
-  }
-  return "";
-}
-
-/// Calls until one fails.
-Result<void> call_until_it_fails(Communicator& communicator) {
-  std::vector<float> values(300'000, 1), results(values.size());
-  Result<void> result;
-  while (result) result = communicator.all_reduce(values.data(), results.data(), values.size(), DataType::f32);
-  return result;
-}
-
-/// Shrinks until the communicator made holds for its first calls: whoever dies in them is for the next shrink.
-Result<Communicator> shrink_until_it_holds(Communicator& first) {
-  auto next = first.shrink();
-  while (next && next->size() > 1) {
-    std::vector<float> values(2, 1);
-    Result<void> done;
-    for (int call = 0; done && call < 3; ++call) done = next->all_reduce(values.data(), values.data(), values.size(), DataType::f32);
-    if (done) return next;
-    auto smaller = next->shrink();
-    next = std::move(smaller);
-  }
-  return next;
-}
 
 }  // namespace
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The simulation of shrink()'s agreement finds each of these faults in src/communicator/survivors.cpp.
+"""The simulation of shrink()'s agreement finds each of these faults in src/communicator/survivors.cpp and hearsay.cpp.
 
-check_mutants.py COMPILER: compiles the agreement with one transition broken and runs the simulation; exit 1, and the names, when it finds nothing."""
+check_mutants.py COMPILER: compiles the agreement with one rule broken and runs the simulation; exit 1, and the names, when it finds nothing."""
 
 import subprocess
 import sys
@@ -32,34 +32,47 @@ MUTANTS = [
     ("the ranks that entered earlier attempts are members", "return peer.word.attempt > own_.attempt || (peer.word.attempt == own_.attempt && peer.word.vote != Vote::none);",
      "return peer.word.attempt != 0;"),
     ("nobody is known to stay away", "return peer != rank_ && vote_of(peers_[peer]) >= Vote::lost;", "return peer == size_t(-1);"),
+    ("who has gone by somebody's word is listened to", "if (peer == rank_ || has_gone(peer) || told.size()", "if (peer == rank_ || told.size()"),
+    ("what is told of others' words is passed over", "    learn(rank, told[rank] & ~gone_bit);", "    if (rank == peer) learn(rank, told[rank] & ~gone_bit);"),
+    ("what is told last counts, though it be older", "if (said <= word(peer)) return;", "if (said == word(peer)) return;"),
+    ("that somebody has gone isn't passed on", "  has_news_ = true;", ""),
+    ("who counts as gone for others does not for this rank", "    count_as_gone(rank);\n  }", "  }"),
+    ("a rank that others count as gone doesn't find out", "if ((told[rank] & gone_bit) != 0) given_up_by_ = peer;", ""),
+    ("a word is the last of who has gone, whatever others have heard", "told_gone_[rank] != gone_) return false;", "told_gone_[rank] > gone_) return false;"),
+    ("one that tells nothing more is waited for", "!has_gone(rank) && !is_silent(table_[rank], table_[rank_])", "!has_gone(rank)"),
+    ("one that has gone is waited for", "rank != rank_ && !has_gone(rank) &&", "rank != rank_ &&"),
 ]
+FILES = ("survivors.cpp", "hearsay.cpp")
+WORLD = ("simulation", "words_in_memory", "words_between_hosts", "program/simulate_survivors")
 
 
-def survives(compiler, source, folder):
-    """Whether the simulation finds nothing wrong with the agreement of this source."""
-    (folder / "survivors.cpp").write_text(source, encoding="utf-8")
+def survives(compiler, sources, folder):
+    """Whether the simulation finds nothing wrong with the agreement of these sources."""
+    for file, source in sources.items():
+        (folder / file).write_text(source, encoding="utf-8")
     program = folder / "simulate"
-    subprocess.run([compiler, "-std=c++20", "-O1", f"-I{ROOT}/include", f"-I{ROOT}/src", f"-I{ROOT}/tests", str(folder / "survivors.cpp"),
-                    str(folder / "simulation.o"), str(folder / "main.o"), "-o", str(program)], check=True)
+    subprocess.run([compiler, "-std=c++20", "-O1", f"-I{ROOT}/include", f"-I{ROOT}/src", *(str(folder / file) for file in sources),
+                    *(str(path) for path in folder.glob("*.o")), "-o", str(program)], check=True)
     run = subprocess.run([str(program), "1", SEEDS], stdout=subprocess.PIPE, text=True, timeout=300)
     return run.returncode == 0
 
 
 def main(arguments):
     compiler = arguments[0]
-    source = (ROOT / "src/communicator/survivors.cpp").read_text(encoding="utf-8")
+    sources = {file: (ROOT / "src/communicator" / file).read_text(encoding="utf-8") for file in FILES}
     wrong = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for file, object_file in (("simulation.cpp", "simulation.o"), ("program/simulate_survivors.cpp", "main.o")):
-            subprocess.run([compiler, "-std=c++20", "-O1", "-c", f"-I{ROOT}/include", f"-I{ROOT}/src", f"-I{ROOT}/tests", f"{ROOT}/tests/survivors/{file}",
-                            "-o", str(folder / object_file)], check=True)
-        if not survives(compiler, source, folder):
+        for part in WORLD:
+            subprocess.run([compiler, "-std=c++20", "-O1", "-c", f"-I{ROOT}/include", f"-I{ROOT}/src", f"-I{ROOT}/tests", f"{ROOT}/tests/survivors/{part}.cpp",
+                            "-o", str(folder / Path(part).name) + ".o"], check=True)
+        if not survives(compiler, sources, folder):
             wrong.append("the agreement as it is fails the simulation")
         for what, old, new in MUTANTS:
-            if source.count(old) != 1:
-                wrong.append(f"'{what}': its text is there {source.count(old)} times: {old}")
-            elif survives(compiler, source.replace(old, new), folder):
+            holders = [file for file, source in sources.items() if source.count(old) == 1]
+            if len(holders) != 1:
+                wrong.append(f"'{what}': its text is there {sum(source.count(old) for source in sources.values())} times: {old}")
+            elif survives(compiler, {**sources, holders[0]: sources[holders[0]].replace(old, new)}, folder):
                 wrong.append(f"the simulation doesn't find that {what}")
     for line in wrong:
         print(f"check_mutants.py: {line}", file=sys.stderr)

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "communicator/survivors.hpp"
+#include "words.hpp"
 
 namespace survivors_test {
 namespace {
@@ -19,37 +20,27 @@ constexpr std::uint32_t most_ranks = 6;
 constexpr int most_events = 1000; // in which anything may happen; then the world is kind
 constexpr int most_rounds = 200;  // of kindness
 
-/// A look that has been taken and not been heard of.
-struct Look {
-  std::uint32_t at = 0;
-  std::uint64_t word = 0;
-  bool gone = false;
-};
-
 struct Rank {
   std::optional<Survivors> machine;  ///< none: it hasn't called shrink()
-  std::uint64_t word = 0;            ///< what it published, in memory that outlives it
+  std::uint64_t word = 0;            ///< what it published
   bool crashed = false, left = false;
   int sleeps_until = 0;              ///< which event: it misses what others say meanwhile
   bool never_calls = false;          ///< it will leave or crash instead
-  std::vector<bool> knows_gone;      ///< by peer
-  std::vector<Look> looks;
   std::optional<std::uint64_t> arrived;  ///< at the meeting of that attempt
   std::uint64_t met = 0;                 ///< the last attempt whose meeting was a success for it
-  bool refused = false, gave_up = false, went_on = false;
+  bool refused = false, gave_up = false, went_on = false, given_up = false;
 
   bool alive() const { return !crashed && !left; }
 };
 
 class World {
  public:
-  World(std::uint64_t seed, std::string* log) : random_(seed), log_(log), ranks_(2 + random_() % (most_ranks - 1)) {
+  World(std::uint64_t seed, std::string* log)
+      : random_(seed), log_(log), ranks_(2 + random_() % (most_ranks - 1)),
+        words_(random_() % 2 == 0 ? words_in_memory(size(), random_) : words_between_hosts(size(), random_)) {
     crashes_left_ = static_cast<int>(random_() % size());
     may_refuse_ = random_() % 4 == 0;
-    for (Rank& rank : ranks_) {
-      rank.knows_gone.resize(size());
-      rank.never_calls = random_() % 8 == 0;
-    }
+    for (Rank& rank : ranks_) rank.never_calls = random_() % 8 == 0;
     if (random_() % 8 != 0) crash(pick());  // else nobody has died: the same ranks once more
   }
 
@@ -87,13 +78,14 @@ class World {
 
   void crash(std::uint32_t rank) {
     ranks_[rank].crashed = true;
+    words_->crash(rank);
     ++crashes_;
     note(rank, "crashes");
   }
 
   void leave(std::uint32_t rank) {
     ranks_[rank].left = true;
-    ranks_[rank].word |= 128;
+    words_->leave(rank);
     note(rank, "leaves");
   }
 
@@ -103,24 +95,19 @@ class World {
     if (may_crash(200)) return crash(rank);
     if (!self.machine) return self.never_calls ? (one_in(6) ? leave(rank) : void()) : (one_in(3) ? call(rank) : void());
     if (ended(self)) return one_in(8) ? leave(rank) : void();
-    switch (random_() % 4) {
-      case 0: return learn(rank, pick());
-      case 1: return look(rank, pick());
-      case 2: return hear(rank, random_() % 64);
-      default: return meet_or_refuse(rank);
-    }
+    if (random_() % 4 == 0 || waits_at_meeting(rank)) return meet_or_refuse(rank);
+    const std::string what = words_->step(rank, *self.machine);
+    return publish(rank, what);
   }
 
   /// All that this rank can do now, in order.
   void be_kind(std::uint32_t rank) {
     Rank& self = ranks_[rank];
     if (!self.machine) return self.never_calls ? leave(rank) : call(rank);
-    for (std::uint32_t peer = 0; peer < size(); ++peer) {
-      learn(rank, peer);
-      look(rank, peer);
-      while (!self.looks.empty() && !ended(self)) hear(rank, 0);
-    }
-    meet_or_refuse(rank);
+    if (ended(self)) return;
+    if (!waits_at_meeting(rank)) words_->catch_up(rank, *self.machine);
+    publish(rank, "");
+    if (self.alive() && !ended(self)) meet_or_refuse(rank);
   }
 
   void call(std::uint32_t rank) {
@@ -128,26 +115,12 @@ class World {
     publish(rank, "calls shrink()");
   }
 
-  void learn(std::uint32_t rank, std::uint32_t peer) {
-    if (!ranks_[peer].alive()) ranks_[rank].knows_gone[peer] = true;
-  }
-
-  /// What it learns to be gone it learns before it reads the word.
-  void look(std::uint32_t rank, std::uint32_t peer) {
-    Rank& self = ranks_[rank];
-    if (peer == rank || ended(self)) return;
-    self.looks.push_back({peer, ranks_[peer].word, self.knows_gone[peer]});
-  }
-
-  void hear(std::uint32_t rank, std::size_t which) {
-    Rank& self = ranks_[rank];
-    if (self.looks.empty() || ended(self)) return;
-    const auto look = self.looks.begin() + static_cast<std::ptrdiff_t>(which % self.looks.size());
-    const Look heard = *look;
-    self.looks.erase(look);
-    self.machine->saw(heard.at, heard.word, heard.gone);
-    publish(rank, "hears " + std::to_string(heard.word >> 8) + "/" + std::to_string(heard.word & 255) + " of rank " + std::to_string(heard.at) +
-                      (heard.gone ? ", which has gone" : ""));
+  /// Whoever has come to a meeting that is held hears nothing but of its end; the first member holds it, and hears all.
+  bool waits_at_meeting(std::uint32_t rank) const {
+    const Rank& self = ranks_[rank];
+    if (self.machine->state() != State::meeting || self.arrived != self.machine->attempt()) return false;
+    const std::uint32_t first = self.machine->members().front();
+    return first != rank && ranks_[first].arrived >= self.arrived;
   }
 
   /// The meeting succeeds for a rank only when all members came to it, and may fail for it whenever one of them has crashed, even then.
@@ -162,17 +135,26 @@ class World {
     if (machine.state() != State::meeting) return;
     if (self.arrived != machine.attempt()) {
       self.arrived = machine.attempt();
-      meetings_[machine.attempt()].insert(rank);
-      if (!agreed_.emplace(machine.attempt(), machine.members()).second && agreed_[machine.attempt()] != machine.members())
-        wrong_ = "ranks meet in attempt " + std::to_string(machine.attempt()) + " with different members";
+      meetings_[{machine.attempt(), machine.members()}].insert(rank);
+      for (const Rank& other : ranks_)
+        if (other.alive() && !words_->is_torn() && other.arrived == self.arrived && other.machine->attempt() == machine.attempt() &&
+            other.machine->members() != machine.members())
+          wrong_ = "ranks meet in attempt " + std::to_string(machine.attempt()) + " with different members";
       return note(rank, "comes to meeting " + std::to_string(machine.attempt()));
     }
-    bool all_came = true, one_lost = false, one_stays_away = false;
+    bool all_came = true, one_lost = false, in_vain = false;
+    const std::uint32_t first = machine.members().front();
+    const std::set<std::uint32_t>& came = meetings_[{machine.attempt(), machine.members()}];
     for (const std::uint32_t member : machine.members()) {
-      all_came = all_came && meetings_[machine.attempt()].count(member) != 0;
+      all_came = all_came && came.count(member) != 0;
       one_lost = one_lost || !ranks_[member].alive() || ranks_[member].refused;
-      one_stays_away = one_stays_away || machine.stays_away(member);
+      // The first one waits for all, the others for the first one. Who has come is seen to hang up, or not to answer any more.
+      if (rank != first && member != first) continue;
+      if (came.count(member) == 0) in_vain = in_vain || is_elsewhere(member, machine) || machine.stays_away(member) || words_->knows_gone(rank, member);
+      else in_vain = in_vain || !ranks_[member].alive() || (words_->is_torn() && words_->knows_gone(rank, member));
     }
+    const Survivors& holder = *ranks_[first].machine;
+    const bool is_over = came.count(first) != 0 && (holder.state() != State::meeting || holder.attempt() != machine.attempt());
     if (all_came && (!one_lost || one_in(2))) {
       self.met = machine.attempt();
       machine.met();
@@ -180,17 +162,30 @@ class World {
       if (may_crash(3)) crash(rank);  // while others may be at the meeting still
       return;
     }
-    if ((all_came && one_lost) || one_stays_away) {
+    if ((all_came && one_lost) || in_vain || (rank != first && is_over && !all_came)) {
       machine.lost();
       publish(rank, "misses somebody");
     }
   }
 
+  /// A rank of a torn world, who thinks of other members.
+  bool is_elsewhere(std::uint32_t rank, const Survivors& machine) const {
+    const Rank& other = ranks_[rank];
+    if (!words_->is_torn() || !other.machine) return false;
+    return ended(other) || other.machine->attempt() > machine.attempt() ||
+           (other.machine->attempt() == machine.attempt() && !other.machine->members().empty() && other.machine->members() != machine.members());
+  }
+
   void publish(std::uint32_t rank, const std::string& what) {
     Rank& self = ranks_[rank];
-    note(rank, what);
+    if (!what.empty()) note(rank, what);
     if (self.machine->word() < self.word) wrong_ = "rank " + std::to_string(rank) + " takes back what it said";
     self.word = self.machine->word();
+    words_->publish(rank, self.word);
+    if (words_->is_given_up(rank)) {
+      self.given_up = true;
+      return leave(rank);
+    }
     self.went_on = self.went_on || self.machine->state() == State::going_on;
     self.gave_up = self.gave_up || self.machine->state() == State::given_up;
   }
@@ -200,8 +195,12 @@ class World {
     return std::all_of(ranks_.begin(), ranks_.end(), [](const Rank& rank) { return !rank.alive() || ended(rank); });
   }
 
+  /// Whether it went on, as far as others can know: what it said last may have reached nobody.
+  bool counts(const Rank& rank) const { return rank.went_on && (!rank.crashed || words_->outlive_crashes()); }
+
   /// What must be true of every run.
   void judge() {
+    if (words_->is_torn()) return judge_torn();
     const Rank* first = nullptr;
     bool refused = false;
     for (const Rank& rank : ranks_) refused = refused || rank.refused;
@@ -209,7 +208,7 @@ class World {
       const Rank& rank = ranks_[k];
       const std::string who = "rank " + std::to_string(k);
       if (rank.gave_up && !refused) wrong_ = who + " gave up, and nobody had refused";
-      if (!rank.went_on) continue;
+      if (!counts(rank)) continue;
       if (first == nullptr) first = &rank;
       if (rank.machine->attempt() != first->machine->attempt() || rank.machine->members() != first->machine->members())
         wrong_ = who + " goes on with others than the first does";
@@ -220,21 +219,37 @@ class World {
       const auto& members = first->machine->members();
       const bool is_member = std::count(members.begin(), members.end(), k) != 0;
       const std::string who = "rank " + std::to_string(k);
-      if (ranks_[k].gave_up) wrong_ = who + " gave up, and another went on";
-      if (ranks_[k].went_on && !is_member) wrong_ = who + " goes on and is no member";
+      if (ranks_[k].gave_up && (!ranks_[k].crashed || words_->outlive_crashes())) wrong_ = who + " gave up, and another went on";
+      if (counts(ranks_[k]) && !is_member) wrong_ = who + " goes on and is no member";
       if (ranks_[k].alive() && !is_member) wrong_ = who + " lives and was left behind";
       if (is_member && ranks_[k].met != first->machine->attempt()) wrong_ = who + " has not met the others, who go on with it";
       if (!ranks_[k].machine && is_member) wrong_ = who + " never called, and is a member";
     }
   }
 
-  std::mt19937_64 random_;
+  /// Ranks that can't reach one another may go on apart, and one may have left what was made in an attempt when the last vote reached the others, but not it.
+  /// But whoever goes on has met all of its members, and those that go on from the same attempt think the same.
+  void judge_torn() {
+    for (std::uint32_t k = 0; k < size() && wrong_.empty(); ++k) {
+      if (!counts(ranks_[k])) continue;
+      const Survivors& own = *ranks_[k].machine;
+      for (const std::uint32_t member : own.members()) {
+        const Rank& other = ranks_[member];
+        const std::string who = "rank " + std::to_string(member);
+        if (other.met < own.attempt()) wrong_ = who + " has not met rank " + std::to_string(k) + ", which goes on with it";
+        if (counts(other) && other.machine->attempt() == own.attempt() && other.machine->members() != own.members())
+          wrong_ = who + " goes on with others than rank " + std::to_string(k) + ", which goes on with it";
+      }
+    }
+  }
+
+  Random random_;
   std::string* log_;
   std::vector<Rank> ranks_;
+  std::unique_ptr<Words> words_;
   int crashes_left_ = 0, crashes_ = 0;
   bool may_refuse_ = false;
-  std::map<std::uint64_t, std::set<std::uint32_t>> meetings_;          // by attempt: who came
-  std::map<std::uint64_t, std::vector<std::uint32_t>> agreed_;         // by attempt: the members that those who came think there are
+  std::map<std::pair<std::uint64_t, std::vector<std::uint32_t>>, std::set<std::uint32_t>> meetings_;  // by attempt and members: who came
   std::string wrong_;
 };
 
