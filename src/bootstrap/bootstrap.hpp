@@ -52,6 +52,8 @@ class Bootstrap {
   /// Errors, on every rank: deadline_exceeded (names the ranks that are missing), peer_failed (names the rank, as soon as it has gone),
   /// invalid_argument.
   virtual Result<Gathered> all_gather(const Address& own, std::int64_t deadline_ns) = 0;
+  /// Whether a rank is known to have gone, so that the next round will fail and say which. For whoever waits for ranks in another way between two rounds.
+  virtual bool is_over() { return false; }
   /// Whether descriptors may be in what is given. Over a network none may.
   virtual bool passes_descriptors() const { return true; }
   /// This rank's machine as the other ranks reach it: a numeric address.

@@ -32,6 +32,14 @@ class Star final : public Bootstrap {
     return Bootstrap::own_address();
   }
 
+  /// Between rounds a rank says nothing to rank 0, and rank 0 nothing to others but that it is over.
+  bool is_over() override {
+    std::vector<pollfd> entries;
+    for (const PeerSocket& peer : peers_)
+      if (peer.socket) entries.push_back({peer.socket.get(), static_cast<short>(rank_ == 0 ? POLLRDHUP : POLLIN | POLLRDHUP), 0});
+    return poll(entries.data(), entries.size(), 0) > 0;
+  }
+
   std::shared_ptr<Lifelines> into_lifelines() override {
     if (descriptors_) return nullptr;
     peers_.resize(size_);

@@ -68,8 +68,8 @@ Result<void> agree(Bootstrap& bootstrap, const Result<void>& ready, std::uint32_
     std::memcpy(verdict.bytes.data(), ready.error().detail.data(), verdict.bytes.size());
   }
   auto verdicts = bootstrap.all_gather(verdict, deadline_ns);
+  if (!verdicts && (ready || verdicts.error().code == Errc::peer_failed)) return verdicts.error();  // who has gone, and not what that led to here
   if (!ready) return ready.error();
-  if (!verdicts) return verdicts.error();
   for (std::uint32_t peer = 0; peer < size; ++peer)
     if (const auto& bytes = (*verdicts)[peer].bytes; !bytes.empty())
       return Error{Errc::peer_failed,
@@ -79,13 +79,22 @@ Result<void> agree(Bootstrap& bootstrap, const Result<void>& ready, std::uint32_
   return {};
 }
 
+/// What failed here because a rank has gone; the next round says which.
+Error cause_of(const Error& error, Bootstrap& bootstrap) {
+  if (!bootstrap.is_over()) return error;
+  const auto round = bootstrap.all_gather({}, deadline_after(std::chrono::seconds(1)));
+  return round ? error : round.error();
+}
+
 /// The transport of a rank, not connected yet; where hosts are apart its memory is.
 Result<std::unique_ptr<Transport>> make_transport(const CommunicatorParts& parts, const std::vector<RankInfo>& infos, std::uint64_t segment_bytes,
-                                                  bool descriptors, std::int64_t deadline_ns) {
-  auto transport = choose_transport(parts.options.transport, infos, {parts.rank, parts.size, segment_bytes, descriptors, parts.address, parts.hosts});
+                                                  Bootstrap& bootstrap, std::int64_t deadline_ns) {
+  const auto is_over = [&] { return bootstrap.is_over(); };
+  const TransportRequest request{parts.rank, parts.size, segment_bytes, bootstrap.passes_descriptors(), parts.address, parts.hosts, is_over};
+  auto transport = choose_transport(parts.options.transport, infos, request);
   if (!transport || parts.hosts.empty()) return transport;
-  auto memory = share_memory(parts.hosts, infos, parts.rank, segment_bytes, deadline_ns);
-  if (!memory) return memory.error();
+  auto memory = share_memory(parts.hosts, infos, parts.rank, segment_bytes, bootstrap, deadline_ns);
+  if (!memory) return cause_of(memory.error(), bootstrap);
   return make_hosts_transport(std::move(*memory), std::move(*transport), parts.hosts, parts.rank);
 }
 
@@ -243,7 +252,7 @@ Result<CommunicatorParts> join(Bootstrap& bootstrap, std::uint32_t rank, std::ui
   parts.address = address_for_others(*infos, rank);
   parts.hosts = hosts_apart(options.transport, *infos);
   if (!parts.hosts.empty()) symmetric_bytes = 0;
-  auto transport = make_transport(parts, *infos, own_bytes + room_for_children + symmetric_bytes, bootstrap.passes_descriptors(), deadline_ns);
+  auto transport = make_transport(parts, *infos, own_bytes + room_for_children + symmetric_bytes, bootstrap, deadline_ns);
   if (!transport) return transport.error();
   crash_point("creation: transport chosen");
   // The last words stay behind all else.

@@ -20,7 +20,7 @@ constexpr std::array states{State::gathering, State::meeting, State::voting, Sta
 constexpr std::array events{Event::complete,   Event::met,      Event::lost,       Event::refused,
                             Event::all_joined, Event::one_lost, Event::one_refused};
 
-std::uint64_t word(std::uint64_t attempt, Vote vote, bool left = false) { return SurvivorWord{attempt, vote, left}.bits(); }
+std::uint64_t word(std::uint64_t attempt, Vote vote, bool left = false) { return SurvivorWord{attempt, vote, false, left}.bits(); }
 
 }  // namespace
 

@@ -18,6 +18,7 @@ namespace {
 constexpr char place_magic[8] = {'r', 'o', 'n', 'd', 'o', 't', 'c', '1'};
 constexpr std::size_t most_strangers = 64;
 constexpr std::int64_t patience_ns = 1'800'000'000;
+constexpr std::int64_t look_ns = 20'000'000;  // at strangers that take too long, and whether all is over
 
 /// What a rank that calls says first.
 struct Call {
@@ -73,9 +74,10 @@ class Connecting {
     return {};
   }
 
-  Result<std::vector<Fd>> run(std::int64_t deadline_ns) {
+  Result<std::vector<Fd>> run(std::int64_t deadline_ns, const std::function<bool()>& is_over) {
     while (!calls_.empty() || callers_missing() != 0) {
       if (now_ns() > deadline_ns) return in_tcp(Errc::deadline_exceeded, "no connection with rank " + missing());
+      if (is_over && is_over()) return in_tcp(Errc::peer_failed, "a rank went before there was a connection with rank " + missing());
       if (auto turn = take_turn(deadline_ns); !turn) return turn.error();
     }
     return std::move(sockets_);
@@ -109,7 +111,7 @@ class Connecting {
     std::vector<pollfd> entries{{listener_.get(), POLLIN, 0}};
     for (const Calling& calling : calls_) entries.push_back({calling.socket.get(), POLLOUT, 0});
     for (const Stranger& stranger : strangers_) entries.push_back({stranger.socket.get(), POLLIN, 0});
-    const std::int64_t left_ns = std::min(deadline_ns - now_ns(), patience_ns / 8);
+    const std::int64_t left_ns = std::min(deadline_ns - now_ns(), look_ns);
     const int ready = poll(entries.data(), entries.size(), static_cast<int>(std::max<std::int64_t>(0, left_ns) / 1'000'000 + 1));
     if (ready <= 0) entries.assign(entries.size(), {-1, 0, 0});
     if (auto called = finish_calls({entries.begin() + 1, entries.end()}); !called) return called;
@@ -192,7 +194,8 @@ Result<Fd> listen_at(const std::string& address, const PortRange& ports, Place& 
   return listener;
 }
 
-Result<std::vector<Fd>> connect_all(const Party& party, const std::vector<Address>& all, const Fd& listener, const Ticket& own, std::int64_t deadline_ns) {
+Result<std::vector<Fd>> connect_all(const Party& party, const std::vector<Address>& all, const Fd& listener, const Ticket& own, std::int64_t deadline_ns,
+                                    const std::function<bool()>& is_over) {
   Connecting connecting(party, all.size(), listener, own);
   for (std::uint32_t peer = 0; peer < all.size(); ++peer) {
     const auto place = place_of(peer, all[peer]);
@@ -200,7 +203,7 @@ Result<std::vector<Fd>> connect_all(const Party& party, const std::vector<Addres
     if (peer >= party.rank || !party.reaches(peer)) continue;
     if (auto called = connecting.call(peer, *place); !called) return called.error();
   }
-  return connecting.run(deadline_ns);
+  return connecting.run(deadline_ns, is_over);
 }
 
 }  // namespace rondo::tcp

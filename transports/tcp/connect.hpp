@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -36,8 +37,9 @@ struct Party {
 };
 
 /// A socket for each rank of the party's, by rank; null for the others. Strangers at the listener are dropped.
-/// Blocks until `deadline_ns`. Errors: unsupported (names the rank that can't
-/// be reached, and why), invalid_argument (a rank's address makes no sense), deadline_exceeded (names the ranks that didn't call).
-Result<std::vector<Fd>> connect_all(const Party& party, const std::vector<Address>& all, const Fd& listener, const Ticket& own, std::int64_t deadline_ns);
+/// Blocks until `deadline_ns`, or until it `is_over` (where that is set). Errors: unsupported (names the rank that can't
+/// be reached, and why), invalid_argument (a rank's address makes no sense), deadline_exceeded (names the ranks that didn't call), peer_failed (it is over).
+Result<std::vector<Fd>> connect_all(const Party& party, const std::vector<Address>& all, const Fd& listener, const Ticket& own, std::int64_t deadline_ns,
+                                    const std::function<bool()>& is_over);
 
 }  // namespace rondo::tcp

@@ -64,7 +64,8 @@ class TcpTransport final : public Transport {
   }
 
   Result<void> connect(const std::vector<Address>& all, std::int64_t deadline_ns) override {
-    auto sockets = tcp::connect_all({options_.rank, options_.hosts}, all, listener_, place_.ticket, deadline_ns);
+    auto sockets = tcp::connect_all({options_.rank, options_.hosts}, all, listener_, place_.ticket, deadline_ns, options_.is_over);
+    options_.is_over = nullptr;
     if (!sockets) return sockets.error();
     listener_.reset();
     for (std::uint32_t rank = 0; rank < peers_.size(); ++rank) {

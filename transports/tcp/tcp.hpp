@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,6 +19,7 @@ struct TcpOptions {
   std::vector<std::uint32_t> hosts = {};  ///< by rank: those of this rank's host aren't connected; empty: all are
   std::string address = "127.0.0.1";  ///< numeric, of this rank's machine: peers connect to it, and nothing else is listened on
   PortRange ports = {};               ///< where it is listened at
+  std::function<bool()> is_over = {}; ///< asked by connect() while it waits: whether some rank has gone, so that it waits in vain. Empty: nothing is known
 };
 
 /// A message transport with a connection for each pair of ranks, or of ranks of different hosts. A link takes 16 messages that the peer hasn't released;
