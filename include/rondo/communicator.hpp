@@ -140,14 +140,17 @@ class Communicator {
   /// those that are left: each must come here, or destroy its communicator, or die. Waits for them, for bootstrap_timeout at most. This communicator
   /// is over with it, if it wasn't (ranks in a call get peer_failed); what is left to do with it is to destroy it. A rank that dies meanwhile isn't
   /// in the new one, or that one's calls say so. All ranks that are left get the same answer. Split communicators and plans brought along don't come along.
+  /// Where a network is cut in two each side is gone for the other, and each goes on: a program that must not do that compares sizes. A rank that all but
+  /// some can't reach any more isn't in the new one, and gets peer_failed.
   /// Errors: deadline_exceeded names the ranks that did neither; out_of_resources and the like, peer_failed on the other ranks: shrink() may be
-  /// called again then, by all; invalid_argument (it was shrunk before, or by another thread); unsupported (ranks that share no memory).
+  /// called again then, by all; invalid_argument (it was shrunk before, or by another thread).
   /// Source: docs/design/0015-shrink.md.
   Result<Communicator> shrink();
   /// A communicator of `size` ranks, more than here: those of this one, which all call this and keep their numbers, and newcomers, which call
-  /// local() with the numbers from this one's size on, and the same `size` and `job`. Options are this one's. Waits for all, for bootstrap_timeout at
+  /// local() with the numbers from this one's size on, and the same `size` and `job`. Where ranks are, or newcomers will be, on other hosts `job` is an id
+  /// that rank 0's process made (unique_id()), and newcomers call by_id(). Options are this one's. Waits for all, for bootstrap_timeout at
   /// most. This communicator isn't touched, and stays what it is.
-  /// Errors: as local(); peer_failed as soon as a rank of this one has gone.
+  /// Errors: as local() and by_id(); invalid_argument (ranks on several hosts, and no id); peer_failed as soon as a rank of this one has gone.
   Result<Communicator> grow(std::uint32_t size, const std::string& job);
 
   /// Symmetric memory: `bytes` of this rank's own, zeroed, at the beginning of a page, that the ranks of this communicator and of those split
@@ -161,6 +164,8 @@ class Communicator {
 
   std::uint32_t rank() const;        ///< this rank's number in the group
   std::uint32_t size() const;        ///< how many ranks the group has
+  /// Of a communicator that shrink(), split() or duplicate() made: by rank, its rank in the one that it was made from. Else empty.
+  const std::vector<std::uint32_t>& parent_ranks() const;
   const Topology& topology() const;  ///< all ranks' machines merged into one graph
 
   /// Runs a call in the calling thread; blocks until its result is there and `input` may change.

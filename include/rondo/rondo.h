@@ -188,12 +188,13 @@ rondo_status rondo_duplicate(rondo_communicator* communicator, rondo_communicato
 /** What to do when a rank has died: *survivors is a communicator of the ranks that haven't, in their old order. A collective call of those that are
  * left, which blocks until each has come here, or has destroyed its communicator, or has died, for the bootstrap timeout at most. `communicator` is
  * over with it and stays to be destroyed. Errors, on all that are left: RONDO_DEADLINE_EXCEEDED names the ranks that did neither,
- * RONDO_OUT_OF_RESOURCES and the like, RONDO_PEER_FAILED; RONDO_INVALID_ARGUMENT (shrunk before), RONDO_UNSUPPORTED (no shared memory). */
+ * RONDO_OUT_OF_RESOURCES and the like, RONDO_PEER_FAILED; RONDO_INVALID_ARGUMENT (shrunk before). Where a network is cut in two each side goes on. */
 rondo_status rondo_shrink(rondo_communicator* communicator, rondo_communicator** survivors);
 
 /** *grown is a communicator of `size` ranks, more than here: those of `communicator`, which all call this and keep their numbers, and newcomers, which
- * call rondo_create_local() with the numbers behind them and the same `size` and `job`. Blocks until all are there, for the bootstrap timeout at
- * most. `communicator` isn't touched. Errors: as rondo_create_local(); RONDO_PEER_FAILED as soon as a rank of `communicator` has gone. */
+ * call rondo_create_local() with the numbers behind them and the same `size` and `job`. Where ranks are, or newcomers will be, on other hosts `job` is the
+ * text of an id that rank 0's process made, and newcomers call rondo_create_by_id(). Blocks until all are there, for the bootstrap timeout at
+ * most. `communicator` isn't touched. Errors: as those two; RONDO_PEER_FAILED as soon as a rank of `communicator` has gone. */
 rondo_status rondo_grow(rondo_communicator* communicator, uint32_t size, const char* job, rondo_communicator** grown);
 
 /** Leaves the group. Work in flight is drained first, for 10 s or the deadline at most, then aborted. Works may be kept, and have ended. */
@@ -218,6 +219,9 @@ rondo_status rondo_rank(const rondo_communicator* communicator, uint32_t* rank);
 
 /** How many ranks the group has. */
 rondo_status rondo_size(const rondo_communicator* communicator, uint32_t* size);
+/** Of a communicator that rondo_shrink(), rondo_split() or rondo_duplicate() made: ranks[r] is rank r's number in the one that it was made from; `ranks` has
+ * room for rondo_size() of them. Error: RONDO_INVALID_ARGUMENT (it was made from none). */
+rondo_status rondo_parent_ranks(const rondo_communicator* communicator, uint32_t* ranks);
 
 /** All ranks' machines merged into one graph, as `rondo topo --format json` writes it. Release with rondo_text_destroy(). */
 rondo_status rondo_topology(const rondo_communicator* communicator, char** json);

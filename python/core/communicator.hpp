@@ -46,6 +46,7 @@ class Communicator {
 
   std::uint32_t rank() const { return communicator_.rank(); }
   std::uint32_t size() const { return communicator_.size(); }
+  const std::vector<std::uint32_t>& parent_ranks() const { return communicator_.parent_ranks(); }
 
   void run(const CallText& text, const std::optional<Input>& input, const std::optional<Output>& output);
   Started start(const CallText& text, const std::optional<Input>& input, const std::optional<Output>& output);

@@ -58,6 +58,10 @@ void bind_creation(nb::module_& module) {
   module.def("local", [](std::uint32_t rank, std::uint32_t size, const std::string& job, const Options& options) {
     return wrap(rondo::Communicator::local(rank, size, job, options_of(options)));
   }, without_lock);
+  module.def("unique_id", [] { return checked(rondo::Communicator::unique_id()); }, without_lock);
+  module.def("by_id", [](std::uint32_t rank, std::uint32_t size, const std::string& id, const Options& options) {
+    return wrap(rondo::Communicator::by_id(rank, size, id, options_of(options)));
+  }, without_lock);
   module.def("in_process", [](std::uint32_t size, const Options& options) {
     std::vector<std::unique_ptr<Communicator>> ranks;
     for (auto& rank : checked(rondo::Communicator::in_process(size, options_of(options))))
@@ -73,6 +77,7 @@ void bind_communicator(nb::module_& module) {
   nb::class_<Communicator>(module, "Communicator")
       .def_prop_ro("rank", &Communicator::rank)
       .def_prop_ro("size", &Communicator::size)
+      .def_prop_ro("parent_ranks", &Communicator::parent_ranks)
       .def("run", [](Communicator& self, const std::string& collective, std::optional<Input> in, std::optional<Output> out, const std::string& op,
                      std::uint32_t root, double scale) { self.run({collective, op, root, scale}, in, out); },
            nb::arg("collective"), input, output, nb::arg("op"), nb::arg("root"), nb::arg("scale"))

@@ -59,7 +59,7 @@ class Communicator:
     """
 
     def __init__(self, core):
-        """Use from_environment(), local() or in_process()."""
+        """Use from_environment(), local(), by_id() or in_process()."""
         self._core = core
         self._groups = threading.local()  # a group is its thread's affair
 
@@ -77,6 +77,16 @@ class Communicator:
         """Rank `rank` of the `size` processes on this machine that give the same text as `job`. Options as from_environment()."""
         return cls(_core.local(rank, size, job, _options(options)))
 
+    @staticmethod
+    def unique_id():
+        """For ranks on any machines: rank 0 makes an id, tells it to the others in some way of its own, and all give it to by_id(). Whoever has it can join."""
+        return _core.unique_id()
+
+    @classmethod
+    def by_id(cls, rank, size, id, **options):
+        """Rank `rank` of `size` that were given `id`, which rank 0's process made. Options as from_environment()."""
+        return cls(_core.by_id(rank, size, id, _options(options)))
+
     @classmethod
     def in_process(cls, size, **options):
         """`size` ranks in this process, for as many threads. Options as from_environment()."""
@@ -91,6 +101,11 @@ class Communicator:
     def size(self):
         """How many ranks the group has."""
         return self._core.size
+
+    @property
+    def parent_ranks(self):
+        """By rank, its rank in the communicator that this one was made from by shrink(), split() or duplicate(); else empty."""
+        return self._core.parent_ranks
 
     # Collectives
 
@@ -228,7 +243,8 @@ class Communicator:
 
     def grow(self, size, job):
         """A communicator of `size` ranks: all of this one, with their numbers, and newcomers, which call local() with the numbers behind them, and the
-        same `size` and `job`. Waits for all. This communicator stays what it is."""
+        same `size` and `job`. Where ranks are on other hosts `job` is a unique_id() of rank 0's, and newcomers call by_id(). Waits for all. This communicator
+        stays what it is."""
         return Communicator(self._core.grow(size, job))
 
     def allocate(self, shape, dtype="float32"):

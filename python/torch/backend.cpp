@@ -1,5 +1,8 @@
 #include "backend.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include <c10/util/Exception.h>
 #include <torch/csrc/distributed/c10d/Utils.hpp>
 
@@ -15,7 +18,37 @@ Backend::Backend(const GroupOptions& options, std::vector<std::int64_t> global_r
   init();
 }
 
-Backend::~Backend() = default;
+Backend::Backend(const Backend& of, const Group::Left& left)
+    : c10d::Backend(static_cast<int>(std::find(left.ranks.begin(), left.ranks.end(), of.rank_) - left.ranks.begin()), static_cast<int>(left.ranks.size())),
+      options_(c10::make_intrusive<GlooLikeOptions>("rondo", of.options_->timeout)), group_(of.group_, left), for_gloo_(of.for_gloo_) {
+  options_->group_name = of.options_->group_name;
+  const auto& before = of.options_->global_ranks_in_group;
+  for (const std::int64_t rank : left.ranks)
+    if (!before.empty()) options_->global_ranks_in_group.push_back(before.at(static_cast<std::size_t>(rank)));
+  init();
+}
+
+Backend::~Backend() {
+  if (left_ && left_->communicator != nullptr) rondo_destroy(left_->communicator);
+}
+
+std::vector<std::int64_t> Backend::lost_ranks() {
+  const std::lock_guard lock(shrink_mutex_);
+  if (!left_) left_ = group_.shrink();
+  std::vector<std::int64_t> lost;
+  for (std::int64_t rank = 0; rank < size_; ++rank)
+    if (std::find(left_->ranks.begin(), left_->ranks.end(), rank) == left_->ranks.end()) lost.push_back(rank);
+  return lost;
+}
+
+c10::intrusive_ptr<c10d::Backend> Backend::shrink(const std::vector<std::int64_t>& excluded, int /*flags*/, const c10::intrusive_ptr<Options>& /*options*/) {
+  const std::vector<std::int64_t> lost = lost_ranks();
+  TORCH_CHECK_VALUE(lost == excluded, "rondo: shrink_group with ranks_to_exclude ", excluded, ", where those that have gone are ", lost,
+                    "; accepted: what rondo.torch.lost_ranks() says");
+  const std::lock_guard lock(shrink_mutex_);
+  TORCH_CHECK_WITH(DistBackendError, left_->communicator != nullptr, "rondo: this process group was shrunk before");
+  return c10::make_intrusive<Backend>(*this, Group::Left{std::exchange(left_->communicator, nullptr), left_->ranks});
+}
 
 SparseSums& Backend::sparse_sums() {
   const std::lock_guard lock(sparse_mutex_);

@@ -28,6 +28,8 @@ class Backend final : public c10d::Backend {
  public:
   /// `for_gloo`: the group goes on saying that it is Gloo's.
   Backend(const GroupOptions& options, std::vector<std::int64_t> global_ranks, bool for_gloo);
+  /// What is left of a group.
+  Backend(const Backend& of, const Group::Left& left);
   ~Backend() override;
 
   const std::string getBackendName() const override { return "rondo"; }
@@ -35,6 +37,10 @@ class Backend final : public c10d::Backend {
   void setTimeout(std::chrono::milliseconds timeout) override;
   void abort() override;
   void shutdown() override;
+  bool supportsShrinking() const override { return true; }
+  c10::intrusive_ptr<c10d::Backend> shrink(const std::vector<std::int64_t>& excluded, int flags, const c10::intrusive_ptr<Options>& options) override;
+  /// The ranks that have gone. The first time an agreement of those that are left, which must all come here, or to shrink(); the group is over with it.
+  std::vector<std::int64_t> lost_ranks();
   c10d::ErrorType getError() override { return c10d::ErrorType::SUCCESS; }
   void setSequenceNumberForGroup() override {}
   std::uint64_t getSequenceNumberForGroup() override { return sequence_.load(std::memory_order_relaxed); }
@@ -101,6 +107,8 @@ class Backend final : public c10d::Backend {
   const std::shared_ptr<void> unused_;
   const c10::intrusive_ptr<GlooLikeOptions> options_;
   Group group_;
+  std::mutex shrink_mutex_;
+  std::optional<Group::Left> left_;  ///< under shrink_mutex_, once agreed on
   std::mutex sparse_mutex_;
   std::unique_ptr<SparseSums> sparse_;  ///< under sparse_mutex_, once made for good
   const bool for_gloo_;

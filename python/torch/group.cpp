@@ -5,6 +5,7 @@
 #include <c10/util/Exception.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
 #include <fstream>
 #include <map>
@@ -13,6 +14,7 @@
 #include <set>
 #include <sstream>
 #include <thread>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <vector>
 
 namespace rondo_torch {
@@ -27,10 +29,10 @@ struct Group::Joined {
   // Of the thread that joins, set before it runs.
   std::atomic<bool> given_up{false};           ///< nobody waits for the ranks any more
   std::shared_ptr<const Processes> processes;  ///< of the ranks that first met
-  std::vector<std::int64_t> global_ranks;      ///< by rank: the rank among those; empty: the same
+  std::vector<std::int64_t> numbers;           ///< by rank: the rank among those; empty: the same
   bool never_comes(std::uint32_t rank) const {
     if (given_up) return true;
-    return processes != nullptr && processes->ended(rank < global_ranks.size() ? static_cast<std::uint32_t>(global_ranks[rank]) : rank);
+    return processes != nullptr && processes->ended(rank < numbers.size() ? static_cast<std::uint32_t>(numbers[rank]) : rank);
   }
 };
 
@@ -44,7 +46,16 @@ struct World {
   std::mutex mutex;
   std::string nonce;                         ///< empty: there is no default group, or it is on several machines
   std::shared_ptr<const Processes> processes;
+  std::vector<std::int64_t> ranks;            ///< by rank: the number among these; empty: the same
   std::map<std::string, std::uint64_t> made;  ///< groups of each name so far: ranks make them in the same order
+
+  /// From here on; to be called with the mutex.
+  void begin(const std::string& new_nonce, std::shared_ptr<const Processes> new_processes, std::vector<std::int64_t> new_ranks) {
+    nonce = new_nonce;
+    processes = std::move(new_processes);
+    ranks = std::move(new_ranks);
+    made.clear();
+  }
 };
 
 World& world() {
@@ -75,7 +86,7 @@ struct Meeting {
   std::string nonce;
   bool by_id = false;     ///< they are on several machines, and the text is a unique id of the library's
   std::shared_ptr<const Processes> processes;
-  bool of_world = false;  ///< who they are in the default group
+  std::vector<std::int64_t> ranks;  ///< by rank: the number among these; empty: the same
 };
 
 std::vector<std::string> lines_of(const std::string& text) {
@@ -122,21 +133,31 @@ Meeting meet(const GroupOptions& options, const std::string& purpose = "") {
   return meeting;
 }
 
+/// Of ranks of a group their numbers among its processes.
+std::vector<std::int64_t> numbers_of(const std::vector<std::int64_t>& ranks, const std::vector<std::int64_t>& numbers) {
+  std::vector<std::int64_t> of_ranks;
+  for (const std::int64_t rank : ranks) of_ranks.push_back(numbers.empty() ? rank : numbers.at(static_cast<std::size_t>(rank)));
+  return of_ranks;
+}
+
 /// What the ranks of this group share, and no other group.
 Meeting job_of(const GroupOptions& options) {
   if (!options.is_world && !options.name.empty()) {
     const std::lock_guard lock(world().mutex);
     if (!world().nonce.empty())
-      return {world().nonce + "/" + options.name + "/" + std::to_string(++world().made[options.name]), false, world().processes, true};
+      return {world().nonce + "/" + options.name + "/" + std::to_string(++world().made[options.name]), false, world().processes,
+              numbers_of(options.global_ranks, world().ranks)};
   }
   Meeting meeting = meet(options);
   if (options.is_world && !meeting.by_id) {
     const std::lock_guard lock(world().mutex);
-    world().nonce = meeting.nonce;
-    world().processes = meeting.processes;
-    world().made.clear();
+    world().begin(meeting.nonce, meeting.processes, {});
   }
   return meeting;
+}
+
+std::uint32_t place_in(const std::vector<std::int64_t>& ranks, std::uint32_t rank) {
+  return static_cast<std::uint32_t>(std::find(ranks.begin(), ranks.end(), rank) - ranks.begin());
 }
 
 /// The groups there are.
@@ -184,7 +205,7 @@ Group::Group(const GroupOptions& options)
   if (by_id_) options_ = options;
   if (options.is_world && !by_id_) world_ = meeting.nonce;
   joined_->processes = meeting.processes;
-  if (meeting.of_world) joined_->global_ranks = options.global_ranks;
+  joined_->numbers = meeting.ranks;
   join(options.is_world);
 }
 
@@ -193,7 +214,7 @@ Group::Group(const Group& of, const std::string& name)
       by_id_(of.by_id_) {
   if (by_id_) job_ = meet(options_, name).nonce;
   joined_->processes = of.joined_->processes;
-  joined_->global_ranks = of.joined_->global_ranks;
+  joined_->numbers = of.joined_->numbers;
   join(false);
 }
 
@@ -223,8 +244,45 @@ void Group::join(bool at_once) {
   } else {
     std::thread([task] { (*task)(); }).detach();
   }
+  enlist();
+}
+
+Group::Group(const Group& of, Left left)
+    : joined_(std::make_shared<Joined>()), rank_(place_in(left.ranks, of.rank_)), size_(static_cast<std::uint32_t>(left.ranks.size())), timeout_(of.timeout_),
+      options_(of.options_), job_(of.job_ + "/left"), by_id_(of.by_id_) {
+  joined_->communicator = left.communicator;
+  joined_->processes = of.joined_->processes;
+  joined_->numbers = numbers_of(left.ranks, of.joined_->numbers);
+  std::promise<void> made;
+  made.set_value();
+  ready_ = made.get_future().share();
+  if (by_id_) {
+    options_.rank = rank_;
+    options_.size = size_;
+    options_.global_ranks = numbers_of(left.ranks, of.options_.global_ranks);
+    options_.store = c10::make_intrusive<c10d::PrefixStore>("rondo/left/" + c10::str(left.ranks), of.options_.store);  // ranks have other numbers there
+  } else if (!of.world_.empty()) {
+    world_ = job_;
+    const std::lock_guard lock(world().mutex);
+    world().begin(world_, joined_->processes, joined_->numbers);
+  }
+  enlist();
+}
+
+void Group::enlist() {
   const std::lock_guard lock(groups().mutex);
   groups().all.insert(this);
+}
+
+Group::Left Group::shrink() {
+  Left left;
+  if (const rondo_status status = rondo_shrink(communicator(), &left.communicator); status != RONDO_SUCCESS) throw_failure(status, "shrink");
+  std::uint32_t size = 0;
+  (void)rondo_size(left.communicator, &size);
+  std::vector<std::uint32_t> ranks(size);
+  (void)rondo_parent_ranks(left.communicator, ranks.data());
+  left.ranks.assign(ranks.begin(), ranks.end());
+  return left;
 }
 
 Group::~Group() {
@@ -288,8 +346,7 @@ void Group::close() {
   rondo_destroy(left);
   const std::lock_guard lock(world().mutex);
   if (world_.empty() || world().nonce != world_) return;
-  world().nonce.clear();
-  world().processes.reset();
+  world().begin("", nullptr, {});
 }
 
 }  // namespace rondo_torch

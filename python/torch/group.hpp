@@ -50,6 +50,12 @@ class Group {
   explicit Group(const GroupOptions& options);
   /// The ranks of a group once more, which all of them make under the same name, once. Joined by a thread of its own.
   Group(const Group& of, const std::string& name);
+  /// What is left of a group; see shrink().
+  struct Left {
+    rondo_communicator* communicator = nullptr;
+    std::vector<std::int64_t> ranks;  ///< in that group, ascending
+  };
+  Group(const Group& of, Left left);
   ~Group();
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
@@ -58,6 +64,10 @@ class Group {
   /// close().
   /// `id`: whose call asks, for what is thrown.
   rondo_communicator* communicator(const CallId& id = {});
+
+  /// The ranks that haven't gone, by an agreement of theirs that waits until each of the others has come here, too, or has gone. The group is over with it.
+  /// Once. Throws DistBackendError. The communicator is the caller's.
+  Left shrink();
 
   /// Later calls' deadline.
   void set_timeout(std::chrono::milliseconds timeout);
@@ -74,6 +84,7 @@ class Group {
  private:
   struct Joined;
   void join(bool at_once);
+  void enlist();
   std::shared_ptr<Joined> joined_;  // shared with the thread that joins, which may outlive this
   std::shared_future<void> ready_;
   std::atomic<rondo_communicator*> communicator_{nullptr};  ///< once ready

@@ -184,6 +184,16 @@ rondo_status rondo_size(const rondo_communicator* communicator, uint32_t* size) 
   });
 }
 
+rondo_status rondo_parent_ranks(const rondo_communicator* communicator, uint32_t* ranks) {
+  return guarded([&]() -> Result<void> {
+    if (auto error = find_null({{"communicator", communicator}, {"ranks", ranks}})) return *error;
+    const auto& parents = communicator->value.parent_ranks();
+    if (parents.empty()) return Error{Errc::invalid_argument, "this communicator was made from no other one", 0, "rondo_parent_ranks"};
+    std::copy(parents.begin(), parents.end(), ranks);
+    return {};
+  });
+}
+
 rondo_status rondo_topology(const rondo_communicator* communicator, char** json) {
   return guarded([&]() -> Result<void> {
     if (auto error = find_null({{"communicator", communicator}, {"json", json}})) return *error;

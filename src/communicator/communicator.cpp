@@ -278,6 +278,7 @@ Result<std::shared_ptr<void>> Communicator::allocate(std::uint64_t bytes) { retu
 
 std::uint32_t Communicator::rank() const { return impl_->rank(); }
 std::uint32_t Communicator::size() const { return impl_->size(); }
+const std::vector<std::uint32_t>& Communicator::parent_ranks() const { return impl_->parent_ranks(); }
 const Topology& Communicator::topology() const { return impl_->topology(); }
 Result<void> Communicator::run(const Call& call) { return impl_->run(call); }
 Work Communicator::start(const Call& call) { return impl_->start(call); }

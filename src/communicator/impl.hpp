@@ -41,6 +41,7 @@ struct CommunicatorParts {
   std::vector<std::string> peers;           ///< "process 4711 on host" by rank: for messages
   std::shared_ptr<Family> family;           ///< shared by communicators that were split from one another
   std::shared_ptr<Transport> transport;     ///< the family's, or a view of it
+  std::vector<std::uint32_t> parent_ranks;  ///< by rank: the rank in the communicator that this one was made from; empty: it was made anew
   std::vector<std::uint32_t> family_ranks;  ///< by rank: the rank in the family's transport
   std::uint32_t ranks_here = 1;             ///< made together with this one by this process
   std::vector<std::uint32_t> hosts;         ///< by rank a number of its host, where ranks of one host share memory and others don't; else empty
@@ -76,6 +77,7 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
 
   std::uint32_t rank() const { return parts_.rank; }
   std::uint32_t size() const { return parts_.size; }
+  const std::vector<std::uint32_t>& parent_ranks() const { return parts_.parent_ranks; }
   const Topology& topology() const { return parts_.topology; }
 
   Result<void> run(const Call& call);

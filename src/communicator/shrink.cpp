@@ -179,7 +179,8 @@ Result<CommunicatorParts> Communicator::Impl::meet_survivors(Survivors& survivor
     return join(**bootstrap, own, count, options, std::move(*view), all_here ? count : 1);
   };
   auto parts = join_them();
-  if (!parts) parts.error().detail = "while ranks " + list_of(members) + " made a communicator, numbered from 0: " + parts.error().detail;
+  if (parts) parts->parent_ranks = members;
+  else parts.error().detail = "while ranks " + list_of(members) + " made a communicator, numbered from 0: " + parts.error().detail;
   return parts;
 }
 

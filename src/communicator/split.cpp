@@ -131,6 +131,7 @@ class Communicator::Impl::Split {
     }
     if (common_share < least_share()) return Error{Errc::invalid_argument, "a rank's share of the shared memory is too small", 0, "split"};
     parts_.size = static_cast<std::uint32_t>(members_.size());
+    parts_.parent_ranks = members_;
     parts_.token = from.token + "/" + std::to_string(parts_.epoch) + "." + std::to_string(members_.front());
     parts_.options = from.options;
     parts_.topology = from.topology;

@@ -102,14 +102,15 @@ TEST_CASE("through C a communicator is split and copied", "[threads]") {
 TEST_CASE("through C a communicator shrinks to those that are left", "[threads]") {
   const auto body = [](Rank c, std::uint32_t rank) -> std::string {
     Rank both = nullptr, grown = nullptr;
-    std::uint32_t number = 9;
+    std::uint32_t number = 9, before[] = {9, 9};
     float sum = 1;
     const std::string wrong = first_wrong({
         expect(rondo_shrink(c, &both), RONDO_SUCCESS), expect(rondo_rank(both, &number), RONDO_SUCCESS),
+        expect(rondo_parent_ranks(both, before), RONDO_SUCCESS), expect(rondo_parent_ranks(c, before), RONDO_INVALID_ARGUMENT, "from no other one"),
         expect(rondo_all_reduce(both, &sum, &sum, 1, RONDO_F32, RONDO_SUM), RONDO_SUCCESS),
         expect(rondo_grow(both, 2, "job", &grown), RONDO_INVALID_ARGUMENT, "accepted: more than the 2")});
     rondo_destroy(both);
-    return !wrong.empty() ? wrong : number == rank && sum == 2 ? "" : "a wrong rank or sum";
+    return !wrong.empty() ? wrong : number == rank && sum == 2 && before[0] == 0 && before[1] == 1 ? "" : "a wrong rank or sum";
   };
   CHECK(run_two(body) == "");
 }

@@ -190,6 +190,7 @@ TEST_CASE("through C a null where something must be is named", "[threads]") {
         rondo_memory_data(nullptr) == nullptr ? "" : "no memory isn't anywhere", invalid(rondo_rank(nullptr, &number), "communicator"),
         invalid(rondo_rank(c, nullptr), "rank"),
         invalid(rondo_size(nullptr, &number), "communicator"), invalid(rondo_size(c, nullptr), "size"),
+        invalid(rondo_parent_ranks(nullptr, &number), "communicator"), invalid(rondo_parent_ranks(c, nullptr), "ranks"),
         invalid(rondo_topology(nullptr, &text), "communicator"), invalid(rondo_topology(c, nullptr), "json"),
         invalid(rondo_flight_record(nullptr, &text), "communicator"), invalid(rondo_flight_record(c, nullptr), "text"),
         invalid(rondo_start_trace(nullptr, 1), "communicator"), invalid(rondo_stop_trace(nullptr, &text), "communicator"),

@@ -38,6 +38,7 @@ std::string goes_on_without(Communicator& communicator, const std::vector<bool>&
   }
   if (survivors->size() != left || survivors->rank() != own)
     return "rank " + std::to_string(survivors->rank()) + " of " + std::to_string(survivors->size());
+  if (survivors->parent_ranks()[own] != communicator.rank()) return "another rank before";
   if (auto wrong = sums_to(*survivors, static_cast<float>(communicator.rank() + 1), sum); !wrong.empty()) return wrong;
   if (const double took = seconds_since(begin); took > shrink_seconds) return "took " + std::to_string(took) + " s";
   const auto again = communicator.shrink();

@@ -12,9 +12,27 @@ from typing import TYPE_CHECKING, Literal
 from rondo import _autoload
 
 if TYPE_CHECKING:
+    from torch.distributed import ProcessGroup
     from torch.nn.parallel import DistributedDataParallel
 
 _autoload.register()
+
+
+def lost_ranks(group: ProcessGroup | None = None) -> list[int]:
+    """Which ranks of a group (the default one) have gone, as all that are left agree: each of these calls it, once a call has failed.
+
+        lost = rondo.torch.lost_ranks()
+        torch.distributed.shrink_group(lost)
+
+    It waits until every rank has come here or gone, for the group's timeout at most; the group's calls end with DistBackendError from then on. Empty where
+    all are there. ValueError where the group doesn't run on Rondo; DistBackendError where the ranks couldn't agree.
+    """
+    import torch.distributed
+
+    from rondo.torch import _backend
+
+    return _backend.load().lost_ranks(torch.distributed.distributed_c10d._get_default_group() if group is None else group)
+
 
 _WIRES = {None: "", "fp16": "f16", "bf16": "bf16"}
 
