@@ -2,12 +2,14 @@
 
 import json
 import os
+import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from launch import EXACT, EXAMPLES, run
+from launch import EXACT, EXAMPLES, run, torchrun
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools" / "support"))
 from hosts import two_hosts  # noqa: E402
@@ -58,6 +60,18 @@ def torchrun_on(hosts, per_host, *command, **variables):
     return "\n".join(said)
 
 
+def as_ranks(hosts, per_host, *command, **variables):
+    """What the ranks of a program say that no launcher starts, and how they ended."""
+    size, ranks = len(hosts) * per_host, []
+    for rank in range(size):
+        host = hosts[rank // per_host]
+        job = {"RANK": rank, "WORLD_SIZE": size, "LOCAL_WORLD_SIZE": per_host, "MASTER_ADDR": hosts[0].address, "MASTER_PORT": 29500}
+        environment = dict(os.environ, OMP_NUM_THREADS="1", PYTHONWARNINGS="ignore", **{name: str(value) for name, value in job.items()}, **variables)
+        ranks.append(subprocess.Popen([*host.inside, sys.executable, *map(str, command)], env=environment, text=True, stdout=subprocess.PIPE,
+                                      stderr=subprocess.STDOUT))
+    return [(process.communicate(timeout=200)[0], process.returncode) for process in ranks]
+
+
 @pytest.fixture
 def key(tmp_path):
     path = tmp_path / "job.key"
@@ -83,3 +97,20 @@ def test_training_on_two_hosts_gives_the_losses_of_one(tmp_path, key):
         torchrun_on(hosts, 1, EXAMPLES / "ddp.py", "--losses", losses, RONDO_JOB_KEY_FILE=str(key))
     got = json.loads(losses.read_text())["losses"]
     assert len(got) == len(wanted) and all(abs(a - b) <= EXACT * max(1, abs(b)) for a, b in zip(got, wanted)), (got, wanted)
+
+
+@pytest.mark.parametrize("lost", [0, 1])
+def test_training_goes_on_without_a_host_that_is_lost(lost, tmp_path, key):
+    """Also without the one that torch's store is on, and where those that are left had gone on alone from the same step with Gloo."""
+    script, losses, half = EXAMPLES / "survivors.py", tmp_path / "losses.json", tmp_path / "half.pt"
+    dying = [2 * lost, 2 * lost + 1]
+    with two_hosts() as hosts:
+        said = as_ranks(hosts, 2, script, "--dying", ",".join(map(str, dying)), "--losses", losses, RONDO_JOB_KEY_FILE=str(key))
+    for rank, (text, code) in enumerate(said):
+        assert code == (-signal.SIGKILL if rank in dying else 0), text
+        assert rank in dying or re.search(r"rank [01] of 2 goes on after [01]\.\d+ s, without 2 ranks", text), text
+    got = json.loads(losses.read_text())
+    torchrun(4, script, "--backend", "gloo", "--steps", 20, "--save", half)
+    wanted = run(2, script, "--backend", "gloo", "--resume", half, folder=tmp_path)
+    assert len(got["losses"]) == 60 and got["losses"] == pytest.approx(wanted, rel=100 * EXACT), (got, wanted)
+    assert got["accuracy"] > 0.85

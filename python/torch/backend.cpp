@@ -1,6 +1,7 @@
 #include "backend.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include <c10/util/Exception.h>
@@ -39,6 +40,16 @@ std::vector<std::int64_t> Backend::lost_ranks() {
   for (std::int64_t rank = 0; rank < size_; ++rank)
     if (std::find(left_->ranks.begin(), left_->ranks.end(), rank) == left_->ranks.end()) lost.push_back(rank);
   return lost;
+}
+
+std::string Backend::told_by_first(const std::string& text) {
+  const std::lock_guard lock(shrink_mutex_);
+  TORCH_CHECK_WITH(DistBackendError, left_ && left_->communicator != nullptr, "rondo: this process group isn't being shrunk");
+  std::array<char, 256> told{};
+  text.copy(told.data(), told.size() - 1);
+  const rondo_status status = rondo_broadcast(left_->communicator, told.data(), told.data(), told.size(), RONDO_U8, 0);
+  if (status != RONDO_SUCCESS) throw_failure(status, "shrink");
+  return told.data();
 }
 
 c10::intrusive_ptr<c10d::Backend> Backend::shrink(const std::vector<std::int64_t>& excluded, int /*flags*/, const c10::intrusive_ptr<Options>& /*options*/) {

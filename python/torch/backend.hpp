@@ -41,6 +41,8 @@ class Backend final : public c10d::Backend {
   c10::intrusive_ptr<c10d::Backend> shrink(const std::vector<std::int64_t>& excluded, int flags, const c10::intrusive_ptr<Options>& options) override;
   /// The ranks that have gone. The first time an agreement of those that are left, which must all come here, or to shrink(); the group is over with it.
   std::vector<std::int64_t> lost_ranks();
+  /// What the first of those that are left says, to all of them, between lost_ranks() and shrink(); 255 characters at most. Throws DistBackendError.
+  std::string told_by_first(const std::string& text);
   c10d::ErrorType getError() override { return c10d::ErrorType::SUCCESS; }
   void setSequenceNumberForGroup() override {}
   std::uint64_t getSequenceNumberForGroup() override { return sequence_.load(std::memory_order_relaxed); }

@@ -24,24 +24,24 @@ c10::intrusive_ptr<c10d::Backend> create(const c10::intrusive_ptr<c10d::Store>& 
   return c10::make_intrusive<Backend>(options, global_ranks, for_gloo);
 }
 
-/// Null where the group doesn't run on Rondo.
-c10::intrusive_ptr<Backend> backend_of(const c10::intrusive_ptr<c10d::ProcessGroup>& group) {
-  return c10::dynamic_intrusive_pointer_cast<Backend>(group->getBackend(c10::DeviceType::CPU));
+/// Throws ValueError where the group doesn't run on Rondo; `what` was to be done with it.
+c10::intrusive_ptr<Backend> backend_of(const c10::intrusive_ptr<c10d::ProcessGroup>& group, const char* what) {
+  auto backend = c10::dynamic_intrusive_pointer_cast<Backend>(group->getBackend(c10::DeviceType::CPU));
+  TORCH_CHECK_VALUE(backend.defined(), "rondo: ", what, " a process group that doesn't run on Rondo; accepted: init_process_group(\"rondo\"), or "
+                    "RONDO_TAKEOVER=gloo, and TORCH_DISTRIBUTED_DEBUG not DETAIL");
+  return backend;
 }
 
-std::vector<std::int64_t> lost_ranks(const c10::intrusive_ptr<c10d::ProcessGroup>& group) {
-  const auto backend = backend_of(group);
-  TORCH_CHECK_VALUE(backend.defined(), "rondo: lost_ranks of a process group that doesn't run on Rondo; accepted: init_process_group(\"rondo\"), or "
-                    "RONDO_TAKEOVER=gloo, and TORCH_DISTRIBUTED_DEBUG not DETAIL");
-  return backend->lost_ranks();
+std::vector<std::int64_t> lost_ranks(const c10::intrusive_ptr<c10d::ProcessGroup>& group) { return backend_of(group, "lost_ranks of")->lost_ranks(); }
+
+std::string told_by_first(const c10::intrusive_ptr<c10d::ProcessGroup>& group, const std::string& text) {
+  return backend_of(group, "shrink_group of")->told_by_first(text);
 }
 
 /// `wire`: "f16", "bf16", or nothing.
 void register_hook(const std::shared_ptr<c10d::Reducer>& reducer, const c10::intrusive_ptr<c10d::ProcessGroup>& group, const std::string& wire,
                    bool error_feedback) {
-  const auto backend = backend_of(group);
-  TORCH_CHECK_VALUE(backend.defined(), "rondo: a DDPHook for a process group that doesn't run on Rondo; accepted: init_process_group(\"rondo\"), or "
-                    "RONDO_TAKEOVER=gloo, and TORCH_DISTRIBUTED_DEBUG not DETAIL");
+  const auto backend = backend_of(group, "a DDPHook for");
   std::optional<at::ScalarType> type;
   if (wire == "f16") type = at::kHalf;
   if (wire == "bf16") type = at::kBFloat16;
@@ -56,6 +56,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
   module.def("give_up_unfinished", &rondo_torch::Group::give_up_unfinished, pybind11::call_guard<pybind11::gil_scoped_release>());
   module.def("register_hook", &rondo_torch::register_hook);
   module.def("lost_ranks", &rondo_torch::lost_ranks, pybind11::call_guard<pybind11::gil_scoped_release>());
+  module.def("told_by_first", &rondo_torch::told_by_first, pybind11::call_guard<pybind11::gil_scoped_release>());
   module.def("create", &rondo_torch::create, pybind11::arg("store"), pybind11::arg("rank"), pybind11::arg("size"), pybind11::arg("timeout_seconds"),
              pybind11::arg("name"), pybind11::arg("is_world"), pybind11::arg("global_ranks"), pybind11::arg("for_gloo"));
 }

@@ -227,7 +227,7 @@ Result<CommunicatorParts> Communicator::Impl::grow(std::uint32_t to, const std::
   const std::int64_t deadline_ns = deadline_after(parts_.options.bootstrap_timeout);
   const bool is_id = place_of_unique_id(job).has_value();
   if (!is_id && parts_.reach() != Reach::memory)
-    return Error{Errc::invalid_argument, "'" + job + "' is no unique id; accepted where ranks are on several hosts: one that rank 0 made (unique_id())", 0, where};
+    return Error{Errc::invalid_argument, "'" + job + "' is no unique id; accepted where ranks are on several hosts: one of rank 0's (unique_id())", 0, where};
   auto bootstrap = is_id ? meet_by_id(rank(), to, job, deadline_ns, stays_away) : make_local_bootstrap(rank(), to, job, deadline_ns, stays_away);
   if (!bootstrap) return bootstrap.error();
   auto view = discover_topology();

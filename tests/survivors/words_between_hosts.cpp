@@ -116,7 +116,8 @@ class WordsBetweenHosts final : public Words {
       return "";
     }
     const std::uint64_t word = self.known.word(peer);
-    return "hears rank " + std::to_string(peer) + (word == before ? std::string() : ", whose word is " + std::to_string(word >> 8) + "/" + std::to_string(word & 255));
+    const std::string said = word == before ? "" : ", whose word is " + std::to_string(word >> 8) + "/" + std::to_string(word & 255);
+    return "hears rank " + std::to_string(peer) + said;
   }
 
   void inform(std::uint32_t rank, rondo::Survivors& machine) {

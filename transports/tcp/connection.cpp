@@ -80,8 +80,11 @@ void Connection::watch() {
   tcp_info info{};
   socklen_t size = sizeof info;
   if (getsockopt(socket_.get(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return;
-  if (info.tcpi_unacked != 0 && info.tcpi_retransmits >= least_tries && info.tcpi_last_ack_recv > patience_ms) ended_ = true;
-  else if (undelivered() == 0) send_head({0, Head::Kind::heartbeat, 0, {}});
+  const bool waits = undelivered() != 0;
+  // probes: where this host has no way to the peer any more, so that nothing leaves at all
+  const bool tried = info.tcpi_retransmits >= least_tries || info.tcpi_probes >= least_tries;
+  if (waits && tried && info.tcpi_last_ack_recv > patience_ms) ended_ = true;
+  else if (!waits) send_head({0, Head::Kind::heartbeat, 0, {}});
 }
 
 bool Connection::idle(std::uint32_t channel) const {

@@ -18,20 +18,17 @@ if TYPE_CHECKING:
 _autoload.register()
 
 
-def lost_ranks(group: ProcessGroup | None = None) -> list[int]:
-    """Which ranks of a group (the default one) have gone, as all that are left agree: each of these calls it, once a call has failed.
+def shrink_group(group: ProcessGroup | None = None) -> ProcessGroup:
+    """What to do when a call has failed because ranks have died: the group (the default one) without them, as torch.distributed.shrink_group() makes it.
 
-        lost = rondo.torch.lost_ranks()
-        torch.distributed.shrink_group(lost)
-
-    It waits until every rank has come here or gone, for the group's timeout at most; the group's calls end with DistBackendError from then on. Empty where
-    all are there. ValueError where the group doesn't run on Rondo; DistBackendError where the ranks couldn't agree.
+    All that are left call it, and agree on who that is: it waits until every rank has come here or gone, for the group's timeout at most. The group that is
+    returned has the ranks in their old order, and a store of its own, as the old one's may have gone with its host; that of the default group becomes the
+    default group, and ends all others. The group's calls end with DistBackendError from here on, also where nobody is missing.
+    Errors: ValueError (it doesn't run on Rondo), DistBackendError (the ranks couldn't agree; see rondo::Communicator::shrink).
     """
-    import torch.distributed
+    from rondo.torch import _shrink
 
-    from rondo.torch import _backend
-
-    return _backend.load().lost_ranks(torch.distributed.distributed_c10d._get_default_group() if group is None else group)
+    return _shrink.shrink_group(group)
 
 
 _WIRES = {None: "", "fp16": "f16", "bf16": "bf16"}
