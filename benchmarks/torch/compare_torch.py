@@ -1,6 +1,7 @@
 """Backends of torch.distributed side by side: Rondo, Gloo, and torch's own fake, which does nothing and so shows what torch itself costs.
 
-compare_torch.py [--ranks 2] [--ops all_reduce,...] [--sizes 4,1K,...] [--backends rondo,gloo,fake,bf16,deepspeed,operator,pass,ring,turns] [--rounds 11] [--out FILE.json]
+compare_torch.py [--ranks 2] [--ops all_reduce,...] [--sizes 4,1K,...] [--backends rondo,gloo,fake,bf16,deepspeed,openmpi,operator,pass,ring,turns]
+                 [--rounds 11] [--out FILE.json]
                  [--network [--hosts 2] [--rate 1gbit]]
 
 Every round measures each backend in turn on the same tensors (f32, in place for all_reduce, as DistributedDataParallel has them): calls that are waited for, one
@@ -17,6 +18,7 @@ import contextlib
 import json
 import os
 import pathlib
+import pickle
 import shutil
 import statistics
 import subprocess
@@ -34,10 +36,11 @@ import ratios  # noqa: E402
 import steps  # noqa: E402
 
 BACKENDS = ("rondo", "gloo", "fake")
-REDUCING = ("rondo", "gloo", "deepspeed", "ring")  # the others do less, and show what that takes
+REDUCING = ("rondo", "gloo", "deepspeed", "openmpi", "ring")  # the others do less, and show what that takes
 UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 BLOCK_SECONDS = 0.03  # of one backend in one round, as far as three calls allow
 MOST_CALLS = 2000
+JOB = "RONDO_COMPARE_JOB"  # a file with what a rank that mpirun starts has to do
 
 
 def bytes_of(text):
@@ -164,6 +167,26 @@ def rank_main(rank, given, port, results, made):
     dist.destroy_process_group()
 
 
+def start_ranks(given, port, results, made, folder):
+    """All of them, to their end; by mpirun where Open MPI is among what is compared, since only its ranks can be its."""
+    if "openmpi" not in given.backends:
+        import torch.multiprocessing as multiprocessing
+
+        multiprocessing.spawn(rank_main, (given, port, results, made), nprocs=given.ranks)
+        return
+    job = pathlib.Path(folder) / "job"
+    job.write_bytes(pickle.dumps((given, port, results, made)))
+    command = [*peers.mpirun(folder, given.ranks, made), sys.executable, __file__]
+    if subprocess.run(command, env={**os.environ, JOB: str(job)}).returncode != 0:
+        raise SystemExit("mpirun failed")
+
+
+def rank_of_mpirun():
+    """One of the above: mpirun's own variables are for MPI alone."""
+    rank = int(os.environ["OMPI_COMM_WORLD_RANK"])
+    rank_main(rank, *pickle.loads(pathlib.Path(os.environ.pop(JOB)).read_bytes()))
+
+
 def summarize(rows, backends):
     """One entry an operation and size: medians, and Rondo's ratios to the others."""
     cells = {}
@@ -203,7 +226,7 @@ def against_iperf(summary, floor, count):
     lines = [f"iperf3, both ways at once: {floor / 1e9:.3f} GB/s each way"]
     for entry in summary:
         if entry["operation"] == "all_reduce" and entry["bytes"] >= 1 << 20:
-            reached = {backend: 2 * (count - 1) / count * entry["bytes"] / time_us * 1e6 / floor for backend, time_us in entry["time_us"].items() if backend in ("rondo", "gloo", "ring", "bf16")}
+            reached = {backend: 2 * (count - 1) / count * entry["bytes"] / time_us * 1e6 / floor for backend, time_us in entry["time_us"].items() if backend in ("rondo", "gloo", "openmpi", "ring", "bf16")}
             lines.append(f"all_reduce of {entry['bytes']} bytes: " + ", ".join(f"{backend} {part:.2f} of it" for backend, part in reached.items()))
     return "\n".join(lines)
 
@@ -236,7 +259,6 @@ def main():
         flags.error("--ranks: at least 2; --rounds: at least 5")
 
     import torch
-    import torch.multiprocessing as multiprocessing
 
     known = calls(torch.distributed, torch, given.ranks, 4)
     unknown = [name for name in given.ops if name not in known]
@@ -246,7 +268,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder, network(given) as made:
         results = pathlib.Path(folder) / "rows.json"
         floors = [iperf_bytes_per_second(made)] if made else []
-        multiprocessing.spawn(rank_main, (given, port, results, made), nprocs=given.ranks)
+        start_ranks(given, port, results, made, folder)
         floors += [iperf_bytes_per_second(made)] if made else []
         rows = json.loads(results.read_text())
     summary = summarize(rows, given.backends)
@@ -262,4 +284,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    rank_of_mpirun() if JOB in os.environ else main()

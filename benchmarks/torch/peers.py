@@ -1,9 +1,12 @@
 """What is compared that is no backend of torch.distributed, as calls on a tensor."""
 
+import atexit
+import ctypes
 import os
+import pathlib
 import socket
 
-PEERS = ("bf16", "deepspeed", "operator", "pass", "ring", "turns")
+PEERS = ("bf16", "deepspeed", "openmpi", "operator", "pass", "ring", "turns")
 
 
 def deepspeed(dist, ranks, rank):
@@ -82,6 +85,38 @@ def by_way_of_bf16(dist, ranks, rank):
     return lambda tensor: communicator.all_reduce_fused([tensor.numpy()], wire="bf16")
 
 
+def openmpi(*_):
+    """Open MPI's MPI_Allreduce, in ranks that its mpirun started."""
+    library = ctypes.CDLL("libmpi.so.40", ctypes.RTLD_GLOBAL)
+    known = {name: ctypes.c_void_p(ctypes.addressof(ctypes.c_char.in_dll(library, f"ompi_{name}"))) for name in ("mpi_comm_world", "mpi_float", "mpi_op_sum")}
+    if library.MPI_Init(None, None) != 0:
+        raise SystemExit("--backends: Open MPI doesn't start")
+    atexit.register(library.MPI_Finalize)
+    in_place = ctypes.c_void_p(1)
+
+    def call(tensor):
+        data, count = ctypes.c_void_p(tensor.data_ptr()), ctypes.c_int(tensor.numel())
+        if library.MPI_Allreduce(in_place, data, count, known["mpi_float"], known["mpi_op_sum"], known["mpi_comm_world"]) != 0:
+            raise SystemExit("Open MPI's MPI_Allreduce failed")
+
+    return call
+
+
+def mpirun(folder, ranks, hosts):
+    """The command before a program's own that starts its ranks by Open MPI's mpirun: over TCP between these hosts, where there are some."""
+    command = ["mpirun.openmpi", "--oversubscribe", "--bind-to", "none", "--allow-run-as-root", "-n", str(ranks)]
+    if not hosts:
+        return command
+    agent = pathlib.Path(folder) / "agent"  # what mpirun takes for ssh
+    cases = "\n".join(f"{host.address}) exec {' '.join(host.inside)} sh -c \"$*\";;" for host in hosts)
+    agent.write_text(f'#!/bin/sh\nwhile [ "${{1#-}}" != "$1" ]; do shift; done\nhost=$1; shift\ncase $host in\n{cases}\nesac\n')
+    agent.chmod(0o700)
+    where = ",".join(f"{host.address}:{ranks // len(hosts)}" for host in hosts)
+    settings = {"plm_rsh_agent": agent, "oob_tcp_if_include": hosts[0].interface, "btl_tcp_if_include": hosts[0].interface, "pml": "ob1", "btl": "self,vader,tcp"}
+    return [*hosts[0].inside, *command, "--host", where, *(word for name, value in settings.items() for word in ("-mca", name, str(value)))]
+
+
 def make(name, dist, ranks, rank):
     """The call. Of all ranks at once. SystemExit says what is missing."""
-    return {"bf16": by_way_of_bf16, "deepspeed": deepspeed, "operator": operator, "pass": memory_pass, "ring": ring, "turns": in_turns}[name](dist, ranks, rank)
+    makers = {"bf16": by_way_of_bf16, "deepspeed": deepspeed, "openmpi": openmpi, "operator": operator, "pass": memory_pass, "ring": ring, "turns": in_turns}
+    return makers[name](dist, ranks, rank)

@@ -90,6 +90,15 @@ def test_groups_of_ranks_on_two_hosts(tmp_path, key):
         assert said.count("is well") == 4 and said.count("this job has no key") == 2, said  # once by each process that leads a group
 
 
+def test_programs_without_torch_meet_through_torchrun_s_store(key):
+    """Two communicators, one after the other, so that each must find its own id there."""
+    bench = [Path(sys.executable).with_name("rondo-bench"), "all_reduce", "-b", "1K", "-e", "1M", "-f", "32"]
+    with two_hosts() as hosts:
+        said = torchrun_on(hosts, 2, "--no-python", *bench, RONDO_JOB_KEY_FILE=str(key))
+        assert "Out of bounds values : 0 OK" in said and "4 ranks" in said and "no key" not in said, said
+        assert "this job has no key" in torchrun_on(hosts, 1, "--no-python", *bench)
+
+
 def test_training_on_two_hosts_gives_the_losses_of_one(tmp_path, key):
     wanted = run(2, EXAMPLES / "ddp.py", folder=tmp_path)
     losses = tmp_path / "several.json"

@@ -53,6 +53,7 @@ const std::vector<Variable>& known_variables() {
        "none; needed to join a job"},
       {"TORCHELASTIC_RUN_ID", "name of the run, which keeps two jobs apart", "any text", "empty"},
       {"TORCHELASTIC_RESTART_COUNT", "how often the job was restarted", "a whole number", "0"},
+      {"TORCHELASTIC_USE_AGENT_STORE", "whether torchrun has a store at MASTER_PORT, through which ranks of several machines then meet", "True; all else is no", "empty"},
   };
   return table;
 }
@@ -240,6 +241,7 @@ Result<JobEnvironment> parse_job_environment(const Environment& environment) {
   job.master_address = lookup(environment, "MASTER_ADDR").value_or("127.0.0.1");
   job.several_machines = lookup(environment, "LOCAL_WORLD_SIZE") ? job.local_size != job.size : !is_loopback(job.master_address);
   job.run_id = lookup(environment, "TORCHELASTIC_RUN_ID").value_or("");
+  job.agent_store = lookup(environment, "TORCHELASTIC_USE_AGENT_STORE") == "True";
   return job;
 }
 

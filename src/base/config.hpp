@@ -42,6 +42,7 @@ struct JobEnvironment {
   std::uint32_t size = 1;
   std::uint32_t local_rank = 0;
   std::uint32_t local_size = 1;   ///< ranks on this machine; all of them where nothing says it
+  bool agent_store = false;       ///< torchrun's agents have a store at master_address, master_port: nobody else can listen there
   bool several_machines = false;  ///< or perhaps so: where nothing says how many ranks are on this one, and rank 0's address isn't a loopback one
   std::string master_address;
   std::uint16_t master_port = 0;

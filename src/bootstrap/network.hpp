@@ -51,6 +51,9 @@ std::string text_of(const sockaddr* address, socklen_t length);
 /// Small messages leave at once, and a peer that has vanished is an error within 3 s.
 void tune(int socket);
 
+/// Whether that socket, which doesn't block, is connected by `deadline_ns`; errno says why not.
+bool connect_by(int socket, const addrinfo& to, std::int64_t deadline_ns);
+
 /// Rank 0's door. Waits for the port up to 3 s, as an earlier meeting there may be about to end. `listener`, where it has one, listens there already.
 Result<std::unique_ptr<Door>> open_network_door(const MeetingPlace& place, std::int64_t deadline_ns, Fd listener);
 

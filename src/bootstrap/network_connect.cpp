@@ -27,26 +27,6 @@ constexpr useconds_t longest_pause_us = 50'000;
 /// What became of one attempt to be taken in.
 enum class Outcome { met, again, stranger, no_descriptor };
 
-/// Connected by `deadline_ns`, or errno says why not.
-bool connect_by(int socket, const addrinfo& to, std::int64_t deadline_ns) {
-  if (connect(socket, to.ai_addr, to.ai_addrlen) == 0) return true;
-  if (errno != EINPROGRESS) return false;
-  for (;;) {
-    const std::int64_t left = deadline_ns - now_ns();
-    pollfd entry{socket, POLLOUT, 0};
-    if (left <= 0) {
-      errno = ETIMEDOUT;
-      return false;
-    }
-    if (poll(&entry, 1, static_cast<int>(std::min<std::int64_t>(left / 1'000'000 + 1, 1000))) <= 0) continue;
-    int number = 0;
-    socklen_t length = sizeof number;
-    (void)getsockopt(socket, SOL_SOCKET, SO_ERROR, &number, &length);
-    errno = number;
-    return number == 0;
-  }
-}
-
 /// One rank on its way to rank 0.
 class Caller {
  public:
@@ -112,6 +92,25 @@ class Caller {
 };
 
 }  // namespace
+
+bool connect_by(int socket, const addrinfo& to, std::int64_t deadline_ns) {
+  if (connect(socket, to.ai_addr, to.ai_addrlen) == 0) return true;
+  if (errno != EINPROGRESS) return false;
+  for (;;) {
+    const std::int64_t left = deadline_ns - now_ns();
+    pollfd entry{socket, POLLOUT, 0};
+    if (left <= 0) {
+      errno = ETIMEDOUT;
+      return false;
+    }
+    if (poll(&entry, 1, static_cast<int>(std::min<std::int64_t>(left / 1'000'000 + 1, 1000))) <= 0) continue;
+    int number = 0;
+    socklen_t length = sizeof number;
+    (void)getsockopt(socket, SOL_SOCKET, SO_ERROR, &number, &length);
+    errno = number;
+    return number == 0;
+  }
+}
 
 Result<PeerSocket> come_to_network(std::uint32_t rank, std::uint32_t size, const MeetingPlace& place, std::int64_t deadline_ns,
                                    const Result<void>& own_trouble, const StaysAway& stays_away) {

@@ -45,6 +45,13 @@ Result<std::optional<JobKey>> configured_key(bool wanted = true) {
   return std::optional<JobKey>(*key);
 }
 
+/// Once a process: groups are made again and again.
+void warn_of_a_public_id() {
+  static std::atomic<bool> warned{false};
+  if (!warned.exchange(true, std::memory_order_relaxed))
+    log_warn("this job has no key (RONDO_JOB_KEY_FILE): whoever read its unique id on the way to the ranks could have joined");
+}
+
 void warn_of_no_key(const JobEnvironment& job) {
   log_warn("this job has no key (RONDO_JOB_KEY_FILE): whoever reaches " + job.master_address + ":" + std::to_string(job.master_port) +
            " can join it or end it");
@@ -89,6 +96,10 @@ Result<MeetingPlace> place_by(const std::string& id, const std::optional<JobKey>
 
 Result<std::unique_ptr<Bootstrap>> meet(const JobEnvironment& job, std::int64_t deadline_ns, const StaysAway& stays_away) {
   if (!job.several_machines) return make_local_bootstrap(job.rank, job.size, name_of(job), deadline_ns, stays_away);
+  if (job.agent_store) {
+    auto store = find_agent_store(job, deadline_ns);
+    return store ? meet_through(**store, deadline_ns, stays_away) : Result<std::unique_ptr<Bootstrap>>(store.error());
+  }
   const auto key = configured_key();
   if (!key) return key.error();
   if (!*key && job.rank == 0) warn_of_no_key(job);
@@ -114,8 +125,9 @@ Result<std::unique_ptr<Bootstrap>> meet_through(Launcher& launcher, std::int64_t
   if (!own) return own.error();
   if (!id) return id.error();
   if (*id == "-") return Error{Errc::peer_failed, "rank 0 could not listen for the others; its own error says why", 0, "bootstrap"};
-  const auto key = configured_key(false);
+  const auto key = configured_key(!launcher.is_private());
   if (!key) return key.error();
+  if (!launcher.is_private() && launcher.rank == 0 && !*key) warn_of_a_public_id();
   const auto place = place_by(*id, *key);
   if (!place) return place.error();
   return meet_at(launcher.rank, launcher.size, *place, deadline_ns, stays_away, take_listener(*id));
@@ -132,9 +144,7 @@ Result<std::unique_ptr<Bootstrap>> meet_by_id(std::uint32_t rank, std::uint32_t 
     return Error{Errc::invalid_argument, "rank 0's process didn't make this unique id, or has used it before; each communicator needs one of its own", 0,
                  "bootstrap"};
   auto bootstrap = meet_at(rank, size, *place, deadline_ns, stays_away, std::move(listener));
-  static std::atomic<bool> warned{false};
-  if (bootstrap && rank == 0 && !*key && !(*bootstrap)->passes_descriptors() && !warned.exchange(true, std::memory_order_relaxed))
-    log_warn("this job has no key (RONDO_JOB_KEY_FILE): whoever read its unique id on the way to the ranks could have joined");
+  if (bootstrap && rank == 0 && !*key && !(*bootstrap)->passes_descriptors()) warn_of_a_public_id();
   return bootstrap;
 }
 

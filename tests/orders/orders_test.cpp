@@ -55,7 +55,7 @@ constexpr std::array ends{
     End{"enter ledger", "src/communicator/family.cpp", "ledger(rank_, room.entry).store(epoch", release},
     End{"leave ledger", "src/communicator/family.cpp", "ledger(rank_, room.entry).store(0", release},
     End{"look at ledger", "src/communicator/family.cpp", "return ledger(peer.rank, peer.entry).load(", acquire},
-    End{"enter shrinking", "src/communicator/shrink.cpp", "word.store(survivors.word(), ", release},
+    End{"enter shrinking", "src/communicator/shrink.cpp", "if (!word_links_) return main_->context.sleep_line(rank()).survivors.store(", release},
     End{"look at survivor", "src/communicator/shrink.cpp", "survivors.saw(peer, ", acquire},
     End{"take token", "src/communicator/token.hpp", "bool try_acquire() {", acquire},
     End{"give token", "src/communicator/token.hpp", "void release() {", release},
