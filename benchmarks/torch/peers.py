@@ -112,7 +112,7 @@ def mpirun(folder, ranks, hosts):
     agent.write_text(f'#!/bin/sh\nwhile [ "${{1#-}}" != "$1" ]; do shift; done\nhost=$1; shift\ncase $host in\n{cases}\nesac\n')
     agent.chmod(0o700)
     where = ",".join(f"{host.address}:{ranks // len(hosts)}" for host in hosts)
-    settings = {"plm_rsh_agent": agent, "oob_tcp_if_include": hosts[0].interface, "btl_tcp_if_include": hosts[0].interface, "pml": "ob1", "btl": "self,vader,tcp"}
+    settings = {"plm_rsh_agent": agent, "oob_tcp_if_include": hosts[0].interface, "btl_tcp_if_include": hosts[0].interface, "pml": "ob1", "btl": "self,tcp"}
     return [*hosts[0].inside, *command, "--host", where, *(word for name, value in settings.items() for word in ("-mca", name, str(value)))]
 
 

@@ -53,7 +53,8 @@ const std::vector<Variable>& known_variables() {
        "none; needed to join a job"},
       {"TORCHELASTIC_RUN_ID", "name of the run, which keeps two jobs apart", "any text", "empty"},
       {"TORCHELASTIC_RESTART_COUNT", "how often the job was restarted", "a whole number", "0"},
-      {"TORCHELASTIC_USE_AGENT_STORE", "whether torchrun has a store at MASTER_PORT, through which ranks of several machines then meet", "True; all else is no", "empty"},
+      {"TORCHELASTIC_USE_AGENT_STORE", "whether torchrun has a store at MASTER_PORT, through which ranks of several machines then meet", "True; all else is no",
+       "empty"},
   };
   return table;
 }

@@ -12,7 +12,6 @@
 namespace rondo::planner {
 namespace {
 
-constexpr std::uint32_t piece_bytes = 64u << 10;
 
 class BinePaths {
  public:
@@ -117,10 +116,10 @@ TreeSize tree_size(const Request& request) {
   return {static_cast<double>(rounds), served_before ? rounds - 1 : rounds};
 }
 
-Shape shape(const Request& request, const CostModel& cost, const PlanLimits&) {
-  if (is_rooted(request.collective)) return shape_of_tree(request, cost, tree_size(request));
+Shape shape(const Request& request, const CostModel& cost, const PlanLimits& limits) {
+  if (is_rooted(request.collective)) return shape_of_tree(request, cost, limits, tree_size(request));
   const bool all = request.collective == Collective::all_reduce;
-  return {Protocol::staged, true, all ? request.ranks : 1, 0, (all ? 2 : 1) * (request.ranks - 1), 2, piece_bytes};
+  return {Protocol::staged, true, all ? request.ranks : 1, 0, (all ? 2 : 1) * (request.ranks - 1), 2, longest_piece(limits)};
 }
 
 Cost predict(const Request& request, const CostModel& cost, const PlanLimits& limits, const Shape& shape) {

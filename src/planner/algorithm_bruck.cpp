@@ -15,7 +15,6 @@
 namespace rondo::planner {
 namespace {
 
-constexpr std::uint32_t piece_bytes = 64u << 10;
 
 /// Calls `message(channel, first, count)` for the runs that `count` blocks from `first` on make: a second one behind the last rank's.
 template <class Message>
@@ -89,10 +88,10 @@ std::uint32_t sent_in_all(std::uint32_t ranks) {
   return sent;
 }
 
-Shape shape(const Request& request, const CostModel&, const PlanLimits&) {
+Shape shape(const Request& request, const CostModel&, const PlanLimits& limits) {
   constexpr std::uint32_t depth = 2;
-  if (request.collective == Collective::all_gather) return {Protocol::staged, true, 1, 0, request.ranks - 1, depth, piece_bytes};
-  return {Protocol::staged, true, 1, request.ranks, request.ranks + sent_in_all(request.ranks), depth, piece_bytes};
+  if (request.collective == Collective::all_gather) return {Protocol::staged, true, 1, 0, request.ranks - 1, depth, longest_piece(limits)};
+  return {Protocol::staged, true, 1, request.ranks, request.ranks + sent_in_all(request.ranks), depth, longest_piece(limits)};
 }
 
 Cost predict(const Request& request, const CostModel& cost, const PlanLimits& limits, const Shape& shape) {

@@ -8,7 +8,6 @@ namespace rondo::planner {
 namespace {
 
 constexpr std::uint32_t least_piece = 4096;
-constexpr std::uint32_t largest_piece = 64u << 10;
 
 /// There and back are lanes of their own: a piece goes on there while an earlier one comes back.
 Program program(const PlanHeader& header, std::uint32_t rank) {
@@ -36,11 +35,11 @@ std::string_view objection(const Request& request, const CostModel&, const PlanL
   return request.collective == Collective::all_reduce ? std::string_view() : other_collective;
 }
 
-Shape shape(const Request& request, const CostModel& cost, const PlanLimits&) {
+Shape shape(const Request& request, const CostModel& cost, const PlanLimits& limits) {
   const double turn = 2 * timely_signal * cost.latency_ns + 8 * cost.core.step_ns;
   const double filling = 2 * (request.ranks - 2) * (cost.pull_ns_per_byte + cost.publish_ns_per_byte);
   const std::uint32_t links = request.ranks > 2 ? 2 : 1;  // that a rank sends on
-  return {Protocol::staged, true, 1, 0, links, 4, balanced_piece(static_cast<double>(block_bytes(request)), turn, filling, least_piece, largest_piece)};
+  return {Protocol::staged, true, 1, 0, links, 4, balanced_piece(static_cast<double>(block_bytes(request)), turn, filling, least_piece, longest_piece(limits))};
 }
 
 Cost predict(const Request& request, const CostModel& cost, const PlanLimits& limits, const Shape& shape) {

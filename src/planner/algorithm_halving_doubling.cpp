@@ -7,7 +7,6 @@
 namespace rondo::planner {
 namespace {
 
-constexpr std::uint32_t piece_bytes = 64u << 10;
 
 Program program(const PlanHeader& header, std::uint32_t rank) {
   const FoldedGroup group(header.ranks, rank);
@@ -28,10 +27,10 @@ std::string_view objection(const Request& request, const CostModel&, const PlanL
   return request.collective == Collective::all_reduce ? std::string_view() : other_collective;
 }
 
-Shape shape(const Request& request, const CostModel&, const PlanLimits&) {
+Shape shape(const Request& request, const CostModel&, const PlanLimits& limits) {
   const std::uint32_t members = power_of_two_below(request.ranks);
   const std::uint32_t folded = members == request.ranks ? 0 : members;
-  return {Protocol::staged, true, members, 0, 2 * (members - 1) + folded, 2, piece_bytes};
+  return {Protocol::staged, true, members, 0, 2 * (members - 1) + folded, 2, longest_piece(limits)};
 }
 
 Cost predict(const Request& request, const CostModel& cost, const PlanLimits& limits, const Shape& shape) {

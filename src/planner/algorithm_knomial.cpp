@@ -139,13 +139,12 @@ TreeSize tree_size(std::uint32_t ranks) {
 /// Blocks of a child of the root and of all below it, where there are most: of the one with the heaviest digit, or the next.
 std::uint32_t most_below(std::uint32_t ranks) { return std::max(std::min(top(ranks), ranks - top(ranks)), top(ranks) / radix); }
 
-Shape shape(const Request& request, const CostModel& cost, const PlanLimits&) {
-  if (!moves_blocks(request.collective)) return shape_of_tree(request, cost, tree_size(request.ranks));
+Shape shape(const Request& request, const CostModel& cost, const PlanLimits& limits) {
+  if (!moves_blocks(request.collective)) return shape_of_tree(request, cost, limits, tree_size(request.ranks));
   const std::uint32_t largest = most_below(request.ranks);
   const std::uint32_t kept = largest > 1 ? largest : 0;  // leaves keep nothing
   const std::uint32_t sent = request.collective == Collective::gather ? largest : request.ranks - 1;
-  constexpr std::uint32_t piece_bytes = 64u << 10;
-  return {Protocol::staged, true, 1, kept, kept + sent, 2, piece_bytes};
+  return {Protocol::staged, true, 1, kept, kept + sent, 2, longest_piece(limits)};
 }
 
 /// The root has to do with every block, and on the way down or up blocks are copied once more at each hop; the busiest of those ways is the largest child's.

@@ -11,7 +11,6 @@
 namespace rondo::planner {
 namespace {
 
-constexpr std::uint32_t piece_bytes = 64u << 10;
 constexpr std::uint32_t shared_slots = 4;  ///< that take turns between the peers, where ranks read one another's memory
 
 std::uint32_t before(const PlanHeader& header, std::uint32_t rank, std::uint32_t k) {
@@ -142,11 +141,11 @@ std::string_view objection(const Request& request, const CostModel&, const PlanL
 }
 
 Shape shape(const Request& request, const CostModel&, const PlanLimits& limits) {
-  if (request.collective == Collective::gather) return {Protocol::staged, true, 1, 0, 1, 4, piece_bytes};
+  if (request.collective == Collective::gather) return {Protocol::staged, true, 1, 0, 1, 4, longest_piece(limits)};
   if (request.collective == Collective::all_to_all_v || limits.reach != Reach::memory)
-    return {Protocol::staged, true, 1, 0, request.ranks - 1, 4, piece_bytes};
+    return {Protocol::staged, true, 1, 0, request.ranks - 1, 4, longest_piece(limits)};
   const std::uint32_t slots = std::min(shared_slots, request.ranks - 1);
-  return {Protocol::staged, false, 1, slots, slots, 2, piece_bytes};
+  return {Protocol::staged, false, 1, slots, slots, 2, longest_piece(limits)};
 }
 
 Cost predict(const Request& request, const CostModel& cost, const PlanLimits& limits, const Shape& shape) {

@@ -6,7 +6,6 @@
 namespace rondo::planner {
 namespace {
 
-constexpr std::uint32_t piece_bytes = 64u << 10;
 
 std::uint32_t server_of(const PlanHeader& header) { return is_rooted(header.collective) ? header.root : 0; }
 
@@ -81,13 +80,13 @@ std::string_view objection(const Request& request, const CostModel&, const PlanL
   }
 }
 
-Shape shape(const Request& request, const CostModel&, const PlanLimits&) {
+Shape shape(const Request& request, const CostModel&, const PlanLimits& limits) {
   constexpr std::uint32_t depth = 4;
   const std::uint32_t others = request.ranks - 1;
   std::uint32_t slots = request.collective == Collective::reduce ? 1 : others;
   if (request.collective == Collective::all_gather) slots = others * std::min(others, depth);
   if (request.collective == Collective::reduce_scatter) slots = std::max(others, std::min(request.ranks, depth));
-  return {Protocol::staged, true, 1, 0, slots, depth, piece_bytes};
+  return {Protocol::staged, true, 1, 0, slots, depth, longest_piece(limits)};
 }
 
 Cost predict(const Request& request, const CostModel& cost, const PlanLimits& limits, const Shape& shape) {

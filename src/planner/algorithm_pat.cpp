@@ -9,7 +9,6 @@
 namespace rondo::planner {
 namespace {
 
-constexpr std::uint32_t piece_bytes = 64u << 10;
 
 /// A rank's blocks are numbered by how far ahead their owner is: block s comes from the rank as far ahead as the lowest bit of s says.
 class PatPaths {
@@ -60,8 +59,8 @@ std::string_view objection(const Request& request, const CostModel&, const PlanL
   return served ? std::string_view() : other_collective;
 }
 
-Shape shape(const Request& request, const CostModel&, const PlanLimits&) {
-  return {Protocol::staged, true, 1, 0, request.ranks - 1, 2, piece_bytes};
+Shape shape(const Request& request, const CostModel&, const PlanLimits& limits) {
+  return {Protocol::staged, true, 1, 0, request.ranks - 1, 2, longest_piece(limits)};
 }
 
 Cost predict(const Request& request, const CostModel& cost, const PlanLimits& limits, const Shape& shape) {

@@ -14,7 +14,6 @@
 namespace rondo::planner {
 namespace {
 
-constexpr std::uint32_t piece_bytes = 64u << 10;
 constexpr std::uint32_t to_combine = 0;  ///< channels: those along the rail, and from the fellows of the group
 constexpr std::uint32_t combined = 1;    ///< from the fellows
 constexpr std::uint32_t largest_group = 64;
@@ -118,13 +117,13 @@ std::string_view objection(const Request& request, const CostModel& cost, const 
   return any ? std::string_view() : "no group of the machine's has 64 ranks or less, or hosts have unlike numbers of ranks";
 }
 
-Shape shape_of(const Request& request, std::uint32_t group, std::size_t level) {
+Shape shape_of(const Request& request, const PlanLimits& limits, std::uint32_t group, std::size_t level) {
   const bool reduces = is_reduction(request.collective);
   const bool gathers = request.collective != Collective::reduce_scatter;
   const std::uint32_t ways = reduces && gathers ? 2 : 1;
   constexpr std::uint32_t depth = 2;  // slots of a channel to a fellow, which takes a message from each group, and along the rail
   const std::uint32_t along = std::min(depth, ways * (request.ranks / group - 1));
-  Shape shape{Protocol::staged, true, ways == 2 ? request.ranks : 1, 0, ways * depth * (group - 1) + along, depth, piece_bytes};
+  Shape shape{Protocol::staged, true, ways == 2 ? request.ranks : 1, 0, ways * depth * (group - 1) + along, depth, longest_piece(limits)};
   shape.levels = 1u << level;
   return shape;
 }
@@ -161,7 +160,7 @@ Shape shape(const Request& request, const CostModel& cost, const PlanLimits& lim
   double least = 0;
   for (std::size_t level = 0; level < cost.levels.size(); ++level) {
     if (!serves(cost.levels[level], cost.network)) continue;
-    const Shape made = shape_of(request, cost.levels[level].ranks, level);
+    const Shape made = shape_of(request, limits, cost.levels[level].ranks, level);
     const double total = predict(request, cost, limits, made).total_ns();
     if (best.levels != 0 && total >= least) continue;
     best = made;

@@ -5,7 +5,6 @@
 namespace rondo::planner {
 namespace {
 
-constexpr std::uint32_t piece_bytes = 64u << 10;
 
 /// Both partners combine the lower group's value first, so that all ranks get the same bits.
 Program all_reduce(const PlanHeader& header, std::uint32_t rank) {
@@ -63,11 +62,11 @@ std::string_view objection(const Request& request, const CostModel&, const PlanL
                                                             : "it gathers over powers of two alone";
 }
 
-Shape shape(const Request& request, const CostModel&, const PlanLimits&) {
+Shape shape(const Request& request, const CostModel&, const PlanLimits& limits) {
   const std::uint32_t rounds = log2_floor(request.ranks);
   const bool folds = power_of_two_below(request.ranks) != request.ranks;
   const bool gathers = request.collective == Collective::all_gather;
-  return {Protocol::staged, true, 1, 0, gathers ? request.ranks - 1 : rounds + (folds ? 1 : 0), 2, piece_bytes};
+  return {Protocol::staged, true, 1, 0, gathers ? request.ranks - 1 : rounds + (folds ? 1 : 0), 2, longest_piece(limits)};
 }
 
 Cost predict(const Request& request, const CostModel& cost, const PlanLimits& limits, const Shape& shape) {

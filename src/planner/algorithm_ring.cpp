@@ -8,7 +8,6 @@
 namespace rondo::planner {
 namespace {
 
-constexpr std::uint32_t piece_bytes = 64u << 10;
 
 std::uint32_t channels(const PlanHeader& header) { return header.order.empty() ? 1 : static_cast<std::uint32_t>(header.order.size() / header.ranks); }
 
@@ -166,13 +165,13 @@ std::uint32_t messages(const Request& request) {
 
 /// A chain of p ranks and k pieces takes p − 2 + k turns: the best piece balances a turn's fixed cost with filling the
 /// chain.
-std::uint32_t chain_piece(const Request& request, const CostModel& cost) {
+std::uint32_t chain_piece(const Request& request, const CostModel& cost, const PlanLimits& limits) {
   const double per_byte = cost.pull_ns_per_byte + cost.publish_ns_per_byte;
   const double turn = timely_signal * cost.latency_ns + 5 * cost.core.step_ns;
-  return balanced_piece(static_cast<double>(block_bytes(request)), turn, per_byte * (request.ranks - 2), 4096, piece_bytes);
+  return balanced_piece(static_cast<double>(block_bytes(request)), turn, per_byte * (request.ranks - 2), 4096, longest_piece(limits));
 }
 
-Shape shape_of(const Request& request, const CostModel& cost, std::uint32_t channels) {
+Shape shape_of(const Request& request, const CostModel& cost, const PlanLimits& limits, std::uint32_t channels) {
   const bool chain = is_chain(request.collective);
   const std::uint32_t depth = chain ? 4 : 2;
   const std::uint32_t chunks = request.collective == Collective::all_reduce ? request.ranks : 1;
@@ -182,14 +181,14 @@ Shape shape_of(const Request& request, const CostModel& cost, std::uint32_t chan
           0,
           channels * std::min(messages(request), depth),
           depth,
-          chain ? chain_piece(request, cost) : piece_bytes};
+          chain ? chain_piece(request, cost, limits) : longest_piece(limits)};
 }
 
-Shape shape(const Request& request, const CostModel& cost, const PlanLimits&) { return shape_of(request, cost, 1); }
+Shape shape(const Request& request, const CostModel& cost, const PlanLimits& limits) { return shape_of(request, cost, limits, 1); }
 
-Shape shape_of_several(const Request& request, const CostModel& cost, const PlanLimits&) {
+Shape shape_of_several(const Request& request, const CostModel& cost, const PlanLimits& limits) {
   const std::size_t rings = cost.rings.size() / request.ranks;
-  return shape_of(request, cost, rings == 0 ? 2 : static_cast<std::uint32_t>(rings));
+  return shape_of(request, cost, limits, rings == 0 ? 2 : static_cast<std::uint32_t>(rings));
 }
 
 Cost predict_chain(const Terms& terms, bool reduces) {

@@ -11,7 +11,6 @@
 namespace rondo::planner {
 namespace {
 
-constexpr std::uint32_t piece_bytes = 64u << 10;
 
 /// One rank's partners. Each round's has the other parity.
 struct SwingGroup {
@@ -44,8 +43,8 @@ std::string_view objection(const Request& request, const CostModel&, const PlanL
              : "its distances lead to every rank once over powers of two alone";
 }
 
-Shape shape(const Request& request, const CostModel&, const PlanLimits&) {
-  return {Protocol::staged, true, request.ranks, 0, 2 * (request.ranks - 1), 2, piece_bytes};
+Shape shape(const Request& request, const CostModel&, const PlanLimits& limits) {
+  return {Protocol::staged, true, request.ranks, 0, 2 * (request.ranks - 1), 2, longest_piece(limits)};
 }
 
 Cost predict(const Request& request, const CostModel& cost, const PlanLimits& limits, const Shape& shape) {

@@ -8,7 +8,6 @@ namespace rondo::planner {
 namespace {
 
 constexpr std::uint32_t least_piece = 4096;
-constexpr std::uint32_t largest_piece = 64u << 10;
 
 /// One tree of one rank; the tree's number is also its chunk, and its channels are 2·tree (up) and 2·tree + 1 (down).
 struct Half {
@@ -114,12 +113,12 @@ constexpr double turn_steps = 28;  // with what going from lane to lane takes
 /// A tree of h hops and k pieces takes h − 1 + k turns; the best piece balances a turn's fixed cost with filling the
 /// tree.
 Shape shape(const Request& request, const CostModel& cost, const PlanLimits& limits) {
-  Shape shape{Protocol::staged, true, 2, 0, std::min(4u, request.ranks), 4, largest_piece};
+  Shape shape{Protocol::staged, true, 2, 0, std::min(4u, request.ranks), 4, longest_piece(limits)};
   if (request.collective != Collective::all_reduce) shape.lowered_chunks = 2;
   const Terms terms(request, cost, limits, shape);
   const double fixed = lanes(request) * timely_signal * cost.latency_ns + turn_steps * cost.core.step_ns;
   const double filling = turn_ns(request, terms, 1) * std::max(1.0, hops(request) - 1);
-  shape.piece_bytes = balanced_piece(terms.chunk, fixed, filling, least_piece, largest_piece);
+  shape.piece_bytes = balanced_piece(terms.chunk, fixed, filling, least_piece, longest_piece(limits));
   return shape;
 }
 

@@ -43,13 +43,12 @@ struct TreeSize {
 };
 
 /// A tree of h hops and k pieces takes h − 1 + k turns, as in the double tree.
-inline Shape shape_of_tree(const Request& request, const CostModel& cost, const TreeSize& size) {
+inline Shape shape_of_tree(const Request& request, const CostModel& cost, const PlanLimits& limits, const TreeSize& size) {
   constexpr std::uint32_t least_piece = 4096;
-  constexpr std::uint32_t largest_piece = 64u << 10;
   const bool reduces = is_reduction(request.collective);
   const double turn = timely_signal * cost.latency_ns + 4 * size.children * cost.core.step_ns;
   const double filling = (size.hops - 1) * (cost.pull_ns_per_byte + cost.publish_ns_per_byte);
-  const std::uint32_t piece = balanced_piece(static_cast<double>(block_bytes(request)), turn, filling, least_piece, largest_piece);
+  const std::uint32_t piece = balanced_piece(static_cast<double>(block_bytes(request)), turn, filling, least_piece, longest_piece(limits));
   return {Protocol::staged, true, 1, 0, reduces ? 1 : size.children, 4, piece};
 }
 

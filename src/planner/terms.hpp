@@ -50,6 +50,17 @@ inline double scratch_share(const Request& request) {
   return request.wire ? static_cast<double>(size_of(*request.wire)) / static_cast<double>(size_of(request.type)) : 1;
 }
 
+/// As long as a piece may be: one in a slot stays in its writer's cache until its reader has it; a message is a call of the kernel and costs its receiver a
+/// wake-up, so that few are better (0018-tcp-links.md). Of ranks that share hosts some pieces are the one, some the other.
+inline std::uint32_t longest_piece(const PlanLimits& limits) {
+  switch (limits.reach) {
+    case Reach::memory: return 64u << 10;
+    case Reach::hosts: return 256u << 10;
+    case Reach::messages: return 512u << 10;
+  }
+  return 0;
+}
+
 /// `bytes` go through a pipe piece by piece: each piece costs `piece_ns`, and each byte of the first, while nothing else moves, `byte_ns`. The size that
 /// balances the two, in whole pages between `least` and `most`; `most` where bytes cost nothing.
 inline std::uint32_t balanced_piece(double bytes, double piece_ns, double byte_ns, std::uint32_t least, std::uint32_t most) {

@@ -1,4 +1,5 @@
-// What is said with the store of torchrun's agents, which a thread here plays: well, and badly. That torch's own understands it: python/tests/test_several_machines.py.
+// What is said with the store of torchrun's agents, which a thread here plays: well, and badly. That torch's own understands it is tested in
+// python/tests/test_several_machines.py.
 #include <arpa/inet.h>
 #include <poll.h>
 #include <sys/socket.h>
