@@ -209,6 +209,7 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   Result<void> open_board();
   Result<CommunicatorParts> agree_on_survivors(Survivors& survivors, std::int64_t deadline_ns);
   void say(const Survivors& survivors);
+  void tell_all(Survivors& survivors);
   void look_at_peers(Survivors& survivors);
   void hear_links(Survivors& survivors);
   bool counts_as_gone(std::uint32_t peer) const;

@@ -134,8 +134,8 @@ Result<std::unique_ptr<Bootstrap>> meet_through(Launcher& launcher, std::int64_t
 }
 
 Result<std::unique_ptr<Bootstrap>> meet_by_id(std::uint32_t rank, std::uint32_t size, const std::string& id, std::int64_t deadline_ns,
-                                              const StaysAway& stays_away) {
-  const auto key = configured_key();
+                                              const StaysAway& stays_away, Given given) {
+  const auto key = given == Given::somehow ? configured_key() : Result<std::optional<JobKey>>(std::nullopt);
   if (!key) return key.error();
   const auto place = place_by(id, *key);
   if (!place) return place.error();
@@ -144,7 +144,7 @@ Result<std::unique_ptr<Bootstrap>> meet_by_id(std::uint32_t rank, std::uint32_t 
     return Error{Errc::invalid_argument, "rank 0's process didn't make this unique id, or has used it before; each communicator needs one of its own", 0,
                  "bootstrap"};
   auto bootstrap = meet_at(rank, size, *place, deadline_ns, stays_away, std::move(listener));
-  if (bootstrap && rank == 0 && !*key && !(*bootstrap)->passes_descriptors()) warn_of_a_public_id();
+  if (bootstrap && rank == 0 && given == Given::somehow && !*key && !(*bootstrap)->passes_descriptors()) warn_of_a_public_id();
   return bootstrap;
 }
 

@@ -22,9 +22,12 @@ Result<std::string> fresh_unique_id();
 /// Ranks that a launcher passes texts between: rank 0's id goes to all that way, and they meet by it.
 Result<std::unique_ptr<Bootstrap>> meet_through(Launcher& launcher, std::int64_t deadline_ns, const StaysAway& stays_away);
 
-/// Ranks that were given an id meet where it says, over TCP, and once more as above. The key is the id's, with the job's where there is one. Errors: the
-/// same, and invalid_argument where rank 0's process didn't make the id, or has used it before.
+/// How ranks were given an id: in some way that others may listen to, or by one another.
+enum class Given : std::uint8_t { somehow, by_ranks };
+
+/// Ranks that were given an id meet where it says, over TCP, and once more as above. The key is the id's, with the job's where there is one and others
+/// may have heard the id. Errors: the same, and invalid_argument where rank 0's process didn't make the id, or has used it before.
 Result<std::unique_ptr<Bootstrap>> meet_by_id(std::uint32_t rank, std::uint32_t size, const std::string& id, std::int64_t deadline_ns,
-                                              const StaysAway& stays_away);
+                                              const StaysAway& stays_away, Given given = Given::somehow);
 
 }  // namespace rondo

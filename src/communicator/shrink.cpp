@@ -13,6 +13,7 @@ namespace rondo {
 namespace {
 
 constexpr std::int64_t look_interval_ns = 100'000;
+constexpr std::int64_t last_words_ns = 100'000'000;
 const std::string no_place = "-";  // an invitation by who can't listen
 
 std::string list_of(const std::vector<std::uint32_t>& ranks) {
@@ -82,8 +83,10 @@ Result<CommunicatorParts> Communicator::Impl::agree_on_survivors(Survivors& surv
     say(survivors);
     switch (survivors.state()) {
       case Survivors::State::going_on:
+        tell_all(survivors);
         return std::move(*made);
       case Survivors::State::given_up:
+        tell_all(survivors);
         if (failure) return *failure;
         return Error{Errc::peer_failed, who(survivors.refuser().value_or(rank())) + " gave up shrinking the communicator", 0, "rank " + std::to_string(rank())};
       case Survivors::State::meeting: {
@@ -126,6 +129,15 @@ void Communicator::Impl::say(const Survivors& survivors) {
   word_links_->say(survivors.word());
 }
 
+/// A link that was full takes what this rank said last before it goes its way.
+void Communicator::Impl::tell_all(Survivors& survivors) {
+  const std::int64_t deadline_ns = now_ns() + last_words_ns;
+  while (word_links_ && !word_links_->has_told_all() && now_ns() < deadline_ns) {
+    hear_links(survivors);
+    nap(look_interval_ns);
+  }
+}
+
 void Communicator::Impl::look_at_peers(Survivors& survivors) {
   if (word_links_) return hear_links(survivors);
   for (std::uint32_t peer = 0; peer < size(); ++peer) {
@@ -166,7 +178,7 @@ Result<CommunicatorParts> Communicator::Impl::meet_survivors(Survivors& survivor
     if (std::all_of(members.begin(), members.end(), share_memory))
       return make_local_bootstrap(own, count, "shrink " + parts_.token + " " + std::to_string(survivors.attempt()), deadline_ns, stays_away);
     const auto id = own == 0 ? invite(survivors) : await_invitation(survivors, deadline_ns);
-    return id ? meet_by_id(own, count, *id, deadline_ns, stays_away) : Result<std::unique_ptr<Bootstrap>>(id.error());
+    return id ? meet_by_id(own, count, *id, deadline_ns, stays_away, Given::by_ranks) : Result<std::unique_ptr<Bootstrap>>(id.error());
   };
   const auto join_them = [&]() -> Result<CommunicatorParts> {
     auto bootstrap = find_them();
@@ -211,8 +223,7 @@ void Communicator::Impl::leave_survivors() {
   SharedWord& word = main_->context.sleep_line(rank()).survivors;
   SurvivorWord last = SurvivorWord::of(word.load(std::memory_order_relaxed));
   last.left = true;
-  word.store(last.bits(), std::memory_order_release);  // pairs with look_at_peers(), and with WordLinks::read_board()
-  if (!word_links_) return;
+  if (!word_links_) return word.store(last.bits(), std::memory_order_release);  // pairs with look_at_peers(), and with WordLinks::read_board()
   const TokenGuard guard(token_);
   word_links_->say(last.bits());
 }

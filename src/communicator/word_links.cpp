@@ -27,6 +27,12 @@ std::string WordLinks::invitation(std::uint32_t rank, std::uint64_t attempt) con
   return invitations_[rank].attempt == attempt ? invitations_[rank].id : std::string();
 }
 
+bool WordLinks::has_told_all() const {
+  for (std::uint32_t peer = 0; peer < size_; ++peer)
+    if (untold_[peer] && !known_.has_gone(peer)) return false;
+  return true;
+}
+
 void WordLinks::turn(const std::vector<bool>& gone) {
   for (std::uint32_t peer = 0; peer < size_; ++peer) {
     if (peer == rank_) continue;
@@ -111,11 +117,11 @@ void WordLinks::tell() {
     if (shares_memory_with(rank_)) write_board();
     context_.sleep_line(rank_).survivors.store(known_.word(rank_), std::memory_order_release);  // pairs with read_board()
   }
-  untold_[rank_] = false;
+  for (std::uint32_t peer = 0; peer < size_; ++peer) untold_[peer] = untold_[peer] && peer != rank_ && !shares_memory_with(peer);
   const auto& [attempt, id] = invitations_[rank_];
   const std::size_t bytes = size_ * sizeof(std::uint64_t);
   for (std::uint32_t peer = 0; peer < size_; ++peer) {
-    if (!untold_[peer] || shares_memory_with(peer) || transport_.gone(peer)) continue;
+    if (!untold_[peer] || transport_.gone(peer)) continue;
     const Message message = transport_.send_slot(peer, words_channel, bytes + id.size());
     if (message.payload == nullptr) continue;
     std::memset(message.header, 0, Message::header_words * sizeof message.header[0]);

@@ -28,6 +28,9 @@ class WordLinks {
   /// What a rank said of where to meet in that attempt; "": nothing yet.
   std::string invitation(std::uint32_t rank, std::uint64_t attempt) const;
 
+  /// Whether all that this rank said is on its way to all that aren't known to have gone.
+  bool has_told_all() const;
+
   /// Takes what has come and tells what is new. `gone`: by rank, whether it had gone before this turn.
   void turn(const std::vector<bool>& gone);
 

@@ -135,26 +135,7 @@ TEST_CASE("ranks killed while others on other hosts shrink are left out, or name
     for (std::uint32_t rank = 0; rank < ranks; ++rank) on.push_back(rank == 0 ? 0 : static_cast<std::uint32_t>(random() % 3));
     const auto delay = std::chrono::microseconds(random() % 400'000);
     const auto other = static_cast<std::uint32_t>(random() % (ranks - 1));
-    const auto body = [&](Communicator& communicator) -> std::string {
-      const std::uint32_t rank = communicator.rank();
-      if (rank == ranks - 1) raise(SIGKILL);
-      (void)call_until_it_fails(communicator);
-      if (rank == other) std::thread([&] {
-        std::this_thread::sleep_for(delay);
-        raise(SIGKILL);
-      }).detach();
-      auto survivors = shrink_until_it_holds(communicator);
-      if (rank == other) std::this_thread::sleep_for(std::chrono::seconds(2));  // until it is killed
-      if (!survivors) return to_string(survivors.error());
-      if (survivors->size() == ranks - 1) {  // it died after the calls that tried it
-        (void)call_until_it_fails(*survivors);
-        auto smaller = shrink_until_it_holds(*survivors);
-        survivors = std::move(smaller);
-        if (!survivors) return to_string(survivors.error());
-      }
-      if (survivors->size() != ranks - 2) return "a communicator of " + std::to_string(survivors->size());
-      return sums_to(*survivors, 1, static_cast<float>(ranks - 2));
-    };
+    const auto body = [&](Communicator& communicator) { return shrinks_while_another_dies(communicator, ranks - 1, other, delay); };
     auto answers = run_children(ranks_on(hosts, on, body), 60);
     INFO("round " << round << ": hosts " << name_of(on) << ", rank " << other << " killed after " << delay.count() << " us");
     REQUIRE(answers[ranks - 1] == "ended by signal 9");

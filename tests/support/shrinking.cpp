@@ -1,5 +1,8 @@
 #include "support/shrinking.hpp"
 
+#include <signal.h>
+
+#include <thread>
 #include <vector>
 
 using namespace rondo;
@@ -32,4 +35,26 @@ Result<Communicator> shrink_until_it_holds(Communicator& first) {
     next = std::move(smaller);
   }
   return next;
+}
+
+std::string shrinks_while_another_dies(Communicator& communicator, std::uint32_t first, std::uint32_t second, std::chrono::microseconds delay) {
+  const std::uint32_t rank = communicator.rank();
+  if (rank == first) raise(SIGKILL);
+  (void)call_until_it_fails(communicator);
+  if (rank == second) std::thread([delay] {
+    std::this_thread::sleep_for(delay);
+    raise(SIGKILL);
+  }).detach();
+  auto survivors = shrink_until_it_holds(communicator);
+  if (rank == second) std::this_thread::sleep_for(delay + std::chrono::seconds(1));  // until it is killed
+  if (!survivors) return to_string(survivors.error());
+  const std::uint32_t left = communicator.size() - 2;
+  if (survivors->size() == left + 1) {  // it died after the calls that tried it
+    (void)call_until_it_fails(*survivors);
+    auto smaller = shrink_until_it_holds(*survivors);
+    survivors = std::move(smaller);
+    if (!survivors) return to_string(survivors.error());
+  }
+  if (survivors->size() != left) return "a communicator of " + std::to_string(survivors->size());
+  return sums_to(*survivors, 1, static_cast<float>(left));
 }
