@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import slurm
 import yaml
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools" / "support"))
@@ -70,6 +71,31 @@ def test_ranks_of_two_hosts_by_mpich(tmp_path):
         said = said_by([*hosts[0].inside, "mpiexec.hydra", "-launcher", "rsh", "-launcher-exec", agent(tmp_path, hosts), "-iface", "eth", "-hosts", where, "-n", 4,
                         *BENCH])
     assert "Out of bounds values : 0 OK" in said and "4 ranks" in said, said
+
+
+@pytest.fixture(scope="module")
+def srun(tmp_path_factory):
+    """Runs commands under srun, where Slurm starts."""
+    if why := slurm.missing():
+        pytest.skip(why)
+    with slurm.running(tmp_path_factory.mktemp("slurm")) as environment:
+        if isinstance(environment, str):
+            pytest.skip(environment)
+        yield lambda *words, **variables: said_by(["srun", "--overcommit", *words], **environment, **variables)
+
+
+@pytest.mark.parametrize("way", ["pmix", "pmi2"])
+def test_ranks_that_srun_starts(srun, way):
+    for number in (1, 3):
+        said = srun(f"--mpi={way}", "-n", number, *BENCH)
+        assert "Out of bounds values : 0 OK" in said and f"{number} rank" in said, said
+
+
+def test_a_torch_script_under_srun(srun, tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(TORCH.replace("OMPI_COMM_WORLD_RANK", "SLURM_PROCID").replace("OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS"))
+    said = srun("-n", 2, sys.executable, script, MASTER_ADDR="127.0.0.1", MASTER_PORT="29548")
+    assert said.count("a rank is well") == 2, said
 
 
 def test_a_torch_script_under_mpirun(tmp_path):
