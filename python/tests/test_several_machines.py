@@ -108,10 +108,18 @@ def test_training_on_two_hosts_gives_the_losses_of_one(tmp_path, key):
     assert len(got) == len(wanted) and all(abs(a - b) <= EXACT * max(1, abs(b)) for a, b in zip(got, wanted)), (got, wanted)
 
 
+@pytest.fixture(scope="module")
+def losses_without_two(tmp_path_factory):
+    """Of 20 steps of four ranks and 40 of two, on Gloo."""
+    folder = tmp_path_factory.mktemp("gloo")
+    torchrun(4, EXAMPLES / "survivors.py", "--backend", "gloo", "--steps", 20, "--save", folder / "half.pt")
+    return run(2, EXAMPLES / "survivors.py", "--backend", "gloo", "--resume", folder / "half.pt", folder=folder)
+
+
 @pytest.mark.parametrize("lost", [0, 1])
-def test_training_goes_on_without_a_host_that_is_lost(lost, tmp_path, key):
+def test_training_goes_on_without_a_host_that_is_lost(lost, losses_without_two, tmp_path, key):
     """Also without the one that torch's store is on, and where those that are left had gone on alone from the same step with Gloo."""
-    script, losses, half = EXAMPLES / "survivors.py", tmp_path / "losses.json", tmp_path / "half.pt"
+    script, losses = EXAMPLES / "survivors.py", tmp_path / "losses.json"
     dying = [2 * lost, 2 * lost + 1]
     with two_hosts() as hosts:
         said = as_ranks(hosts, 2, script, "--dying", ",".join(map(str, dying)), "--losses", losses, RONDO_JOB_KEY_FILE=str(key))
@@ -119,7 +127,5 @@ def test_training_goes_on_without_a_host_that_is_lost(lost, tmp_path, key):
         assert code == (-signal.SIGKILL if rank in dying else 0), text
         assert rank in dying or re.search(r"rank [01] of 2 goes on after [01]\.\d+ s, without 2 ranks", text), text
     got = json.loads(losses.read_text())
-    torchrun(4, script, "--backend", "gloo", "--steps", 20, "--save", half)
-    wanted = run(2, script, "--backend", "gloo", "--resume", half, folder=tmp_path)
-    assert len(got["losses"]) == 60 and got["losses"] == pytest.approx(wanted, rel=100 * EXACT), (got, wanted)
+    assert len(got["losses"]) == 60 and got["losses"] == pytest.approx(losses_without_two, rel=EXACT), (got, losses_without_two)
     assert got["accuracy"] > 0.85
