@@ -132,7 +132,8 @@ Findings check_launcher(const MachineFacts& facts) {
   if (!job) return {{"launcher", Verdict::problem, "the environment describes a job that no rank can join: " + job.error().detail, leave}};
   const std::string place = "rank " + std::to_string(job->rank) + " of " + std::to_string(job->size);
   if (job->several_machines) {
-    const std::string meets = place + ", perhaps on several machines: they meet at " + job->master_address + ":" + std::to_string(job->master_port);
+    const std::string way = job->agent_store ? "they find one another through torchrun's store at " : "they meet at ";
+    const std::string meets = place + ", perhaps on several machines: " + way + job->master_address + ":" + std::to_string(job->master_port);
     if (is_set(facts.environment, "RONDO_JOB_KEY_FILE")) return {{"launcher", Verdict::ok, meets, ""}};
     return {{"launcher", Verdict::note, meets + ", without a key, so that whoever reaches that port can join",
              "(umask 077; openssl rand -hex 32 > job.key); export RONDO_JOB_KEY_FILE=$PWD/job.key  # the same file on every machine"}};
