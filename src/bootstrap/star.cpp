@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 
 #include "base/clock.hpp"
 #include "base/crash_point.hpp"
@@ -16,6 +17,47 @@ namespace {
 
 // Where rank 0's deadline ends with this rank's, it is about to say who is missing: that is better than to blame rank 0.
 constexpr std::int64_t verdict_grace_ns = 100'000'000;
+
+/// Without descriptors all that rank 0 spreads goes at once: of p ranks a call of the kernel for each, and not p. The bundle is a length and bytes for each.
+void pack(std::vector<std::byte>& bundle, const Address& address) {
+  const std::uint64_t bytes = address.bytes.size();
+  const auto* const head = reinterpret_cast<const std::byte*>(&bytes);
+  bundle.insert(bundle.end(), head, head + sizeof bytes);
+  bundle.insert(bundle.end(), address.bytes.begin(), address.bytes.end());
+}
+
+Result<void> send_bundle(int socket, const std::vector<std::byte>& bundle, std::int64_t deadline_ns) {
+  const std::uint64_t bytes = bundle.size();
+  auto sent = send_bytes(socket, &bytes, sizeof bytes, deadline_ns);
+  return sent ? send_bytes(socket, bundle.data(), bytes, deadline_ns) : sent;
+}
+
+/// Of so many addresses, each no longer than a frame. Memory is taken as it comes in.
+Result<Gathered> receive_bundle(int socket, std::uint32_t ranks, std::int64_t deadline_ns) {
+  constexpr std::size_t step = std::size_t{1} << 20;
+  std::uint64_t bytes = 0;
+  if (auto came = receive_bytes(socket, &bytes, sizeof bytes, deadline_ns); !came) return came.error();
+  if (bytes > ranks * (largest_frame + sizeof bytes)) return in_bootstrap(Errc::invalid_argument, "a round of " + std::to_string(bytes) + " bytes");
+  std::vector<std::byte> bundle;
+  while (bundle.size() < bytes) {
+    const std::size_t begin = bundle.size(), part = std::min<std::uint64_t>(step, bytes - begin);
+    bundle.resize(begin + part);
+    if (auto came = receive_bytes(socket, bundle.data() + begin, part, deadline_ns); !came) return came.error();
+  }
+  Gathered all;
+  std::size_t at = 0;
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    std::uint64_t length = 0;
+    const bool has_length = bundle.size() - at >= sizeof length;
+    if (has_length) std::memcpy(&length, bundle.data() + at, sizeof length);
+    at += sizeof length;
+    if (!has_length || length > largest_frame || length > bundle.size() - at) return in_bootstrap(Errc::invalid_argument, "a round that ends too early");
+    const auto begin = bundle.begin() + static_cast<std::ptrdiff_t>(at);
+    all.push_back({{begin, begin + static_cast<std::ptrdiff_t>(length)}, {}});
+    at += length;
+  }
+  return all;
+}
 
 /// Rounds through rank 0. Each answer begins with a verdict.
 class Star final : public Bootstrap {
@@ -62,9 +104,13 @@ class Star final : public Bootstrap {
     }
     crash_point("bootstrap: a round gathered");
     const auto from_rank = [&](std::uint32_t rank) -> const Address& { return rank == 0 ? own : came[rank][0]; };
+    std::vector<std::byte> bundle;
+    if (!descriptors_)
+      for (std::uint32_t from = 0; from < size_; ++from) pack(bundle, from_rank(from));
     for (std::uint32_t to = 1; to < size_; ++to) {
       Result<void> sent = send_frame(socket_of(to), Address{}, deadline_ns);
-      for (std::uint32_t from = 0; sent && from < size_; ++from) sent = send_frame(socket_of(to), from_rank(from), deadline_ns);
+      if (sent && !descriptors_) sent = send_bundle(socket_of(to), bundle, deadline_ns);
+      for (std::uint32_t from = 0; sent && descriptors_ && from < size_; ++from) sent = send_frame(socket_of(to), from_rank(from), deadline_ns);
       if (!sent) return tell_all(peers_, lost(to, peers_[to].whom, sent.error()));
     }
     crash_point("bootstrap: a round spread");
@@ -86,6 +132,10 @@ class Star final : public Bootstrap {
     if (!verdict) return lost(0, peers_[0].whom, verdict.error());
     if (auto good = unpack_verdict(*verdict); !good) return good.error();
     crash_point("bootstrap: a round is well");
+    if (!descriptors_) {
+      auto all = receive_bundle(first, size_, deadline_ns);
+      return all ? std::move(all) : lost(0, peers_[0].whom, all.error());
+    }
     Gathered all;
     for (std::uint32_t from = 0; from < size_; ++from) {
       auto frame = receive_frame(first, deadline_ns);
