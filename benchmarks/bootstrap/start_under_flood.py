@@ -54,9 +54,9 @@ def start(made, ranks, port):
     """Seconds."""
     started = []
     for rank in range(ranks):
-        job = {"RANK": rank, "WORLD_SIZE": ranks, "LOCAL_RANK": rank // 2, "LOCAL_WORLD_SIZE": ranks // 2, "MASTER_ADDR": made[0].address, "MASTER_PORT": port}
-        started.append(subprocess.Popen([*made[rank % 2].inside, sys.executable, "-c", RANK], text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                                        env={**os.environ, **{name: str(value) for name, value in job.items()}}))
+        job = hosts.job(rank, ranks, ranks // 2, made[0].address, port)
+        started.append(subprocess.Popen([*made[rank * 2 // ranks].inside, sys.executable, "-c", RANK], text=True, stdout=subprocess.PIPE,
+                                        stderr=subprocess.DEVNULL, env={**os.environ, **job}))
     said = [process.communicate()[0] for process in started]
     if any(process.returncode != 0 for process in started):
         raise SystemExit("a job failed")

@@ -3,8 +3,9 @@
 import atexit
 import ctypes
 import os
-import pathlib
 import socket
+
+from hosts import agent  # of tools/support, which compare_torch.py made known
 
 PEERS = ("bf16", "deepspeed", "openmpi", "operator", "pass", "ring", "turns")
 
@@ -107,12 +108,9 @@ def mpirun(folder, ranks, hosts):
     command = ["mpirun.openmpi", "--oversubscribe", "--bind-to", "none", "--allow-run-as-root", "-n", str(ranks)]
     if not hosts:
         return command
-    agent = pathlib.Path(folder) / "agent"  # what mpirun takes for ssh
-    cases = "\n".join(f"{host.address}) exec {' '.join(host.inside)} sh -c \"$*\";;" for host in hosts)
-    agent.write_text(f'#!/bin/sh\nwhile [ "${{1#-}}" != "$1" ]; do shift; done\nhost=$1; shift\ncase $host in\n{cases}\nesac\n')
-    agent.chmod(0o700)
     where = ",".join(f"{host.address}:{ranks // len(hosts)}" for host in hosts)
-    settings = {"plm_rsh_agent": agent, "oob_tcp_if_include": hosts[0].interface, "btl_tcp_if_include": hosts[0].interface, "pml": "ob1", "btl": "self,tcp"}
+    eth = hosts[0].interface
+    settings = {"plm_rsh_agent": agent(folder, hosts), "oob_tcp_if_include": eth, "btl_tcp_if_include": eth, "pml": "ob1", "btl": "self,tcp"}
     return [*hosts[0].inside, *command, "--host", where, *(word for name, value in settings.items() for word in ("-mca", name, str(value)))]
 
 

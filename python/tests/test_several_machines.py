@@ -12,7 +12,7 @@ import pytest
 from launch import EXACT, EXAMPLES, run, torchrun
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools" / "support"))
-from hosts import two_hosts  # noqa: E402
+from hosts import job, two_hosts  # noqa: E402
 
 SCRIPT = """
 import torch, torch.distributed as dist
@@ -65,8 +65,7 @@ def as_ranks(hosts, per_host, *command, **variables):
     size, ranks = len(hosts) * per_host, []
     for rank in range(size):
         host = hosts[rank // per_host]
-        job = {"RANK": rank, "WORLD_SIZE": size, "LOCAL_WORLD_SIZE": per_host, "MASTER_ADDR": hosts[0].address, "MASTER_PORT": 29500}
-        environment = dict(os.environ, OMP_NUM_THREADS="1", PYTHONWARNINGS="ignore", **{name: str(value) for name, value in job.items()}, **variables)
+        environment = dict(os.environ, OMP_NUM_THREADS="1", PYTHONWARNINGS="ignore", **job(rank, size, per_host, hosts[0].address), **variables)
         ranks.append(subprocess.Popen([*host.inside, sys.executable, *map(str, command)], env=environment, text=True, stdout=subprocess.PIPE,
                                       stderr=subprocess.STDOUT))
     return [(process.communicate(timeout=200)[0], process.returncode) for process in ranks]

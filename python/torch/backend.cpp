@@ -1,6 +1,5 @@
 #include "backend.hpp"
 
-#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -20,7 +19,7 @@ Backend::Backend(const GroupOptions& options, std::vector<std::int64_t> global_r
 }
 
 Backend::Backend(const Backend& of, const Group::Left& left)
-    : c10d::Backend(static_cast<int>(std::find(left.ranks.begin(), left.ranks.end(), of.rank_) - left.ranks.begin()), static_cast<int>(left.ranks.size())),
+    : c10d::Backend(static_cast<int>(left.place_of(of.rank_)), static_cast<int>(left.ranks.size())),
       options_(c10::make_intrusive<GlooLikeOptions>("rondo", of.options_->timeout)), group_(of.group_, left), for_gloo_(of.for_gloo_) {
   options_->group_name = of.options_->group_name;
   const auto& before = of.options_->global_ranks_in_group;
@@ -38,7 +37,7 @@ std::vector<std::int64_t> Backend::lost_ranks() {
   if (!left_) left_ = group_.shrink();
   std::vector<std::int64_t> lost;
   for (std::int64_t rank = 0; rank < size_; ++rank)
-    if (std::find(left_->ranks.begin(), left_->ranks.end(), rank) == left_->ranks.end()) lost.push_back(rank);
+    if (!left_->has(rank)) lost.push_back(rank);
   return lost;
 }
 

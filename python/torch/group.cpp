@@ -156,10 +156,6 @@ Meeting job_of(const GroupOptions& options) {
   return meeting;
 }
 
-std::uint32_t place_in(const std::vector<std::int64_t>& ranks, std::uint32_t rank) {
-  return static_cast<std::uint32_t>(std::find(ranks.begin(), ranks.end(), rank) - ranks.begin());
-}
-
 /// The groups there are.
 struct Groups {
   std::mutex mutex;
@@ -248,7 +244,7 @@ void Group::join(bool at_once) {
 }
 
 Group::Group(const Group& of, Left left)
-    : joined_(std::make_shared<Joined>()), rank_(place_in(left.ranks, of.rank_)), size_(static_cast<std::uint32_t>(left.ranks.size())), timeout_(of.timeout_),
+    : joined_(std::make_shared<Joined>()), rank_(left.place_of(of.rank_)), size_(static_cast<std::uint32_t>(left.ranks.size())), timeout_(of.timeout_),
       options_(of.options_), job_(of.job_ + "/left"), by_id_(of.by_id_) {
   joined_->communicator = left.communicator;
   joined_->processes = of.joined_->processes;
@@ -259,7 +255,6 @@ Group::Group(const Group& of, Left left)
   if (by_id_) {
     options_.rank = rank_;
     options_.size = size_;
-    options_.global_ranks = numbers_of(left.ranks, of.options_.global_ranks);
     options_.store = c10::make_intrusive<c10d::PrefixStore>("rondo/left/" + c10::str(left.ranks), of.options_.store);  // ranks have other numbers there
   } else if (!of.world_.empty()) {
     world_ = job_;
@@ -272,6 +267,12 @@ Group::Group(const Group& of, Left left)
 void Group::enlist() {
   const std::lock_guard lock(groups().mutex);
   groups().all.insert(this);
+}
+
+bool Group::Left::has(std::int64_t rank) const { return std::find(ranks.begin(), ranks.end(), rank) != ranks.end(); }
+
+std::uint32_t Group::Left::place_of(std::int64_t rank) const {
+  return static_cast<std::uint32_t>(std::find(ranks.begin(), ranks.end(), rank) - ranks.begin());
 }
 
 Group::Left Group::shrink() {

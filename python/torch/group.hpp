@@ -54,6 +54,9 @@ class Group {
   struct Left {
     rondo_communicator* communicator = nullptr;
     std::vector<std::int64_t> ranks;  ///< in that group, ascending
+    bool has(std::int64_t rank) const;
+    /// Of a rank of that group the number among these.
+    std::uint32_t place_of(std::int64_t rank) const;
   };
   Group(const Group& of, Left left);
   ~Group();

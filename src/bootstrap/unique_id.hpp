@@ -11,6 +11,7 @@
 namespace rondo {
 
 inline constexpr std::size_t longest_unique_id = 127;  ///< in characters
+inline const std::string no_unique_id = "-";           ///< what a rank that can't listen tells the others in an id's place
 
 /// Listens at `address` (numeric), at a port that the kernel chooses, from now on, and remembers that for take_listener(). Errors: io,
 /// invalid_argument (the address isn't this machine's), out_of_resources.

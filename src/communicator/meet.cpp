@@ -121,10 +121,10 @@ Result<std::string> fresh_unique_id() {
 Result<std::unique_ptr<Bootstrap>> meet_through(Launcher& launcher, std::int64_t deadline_ns, const StaysAway& stays_away) {
   auto own = launcher.rank == 0 ? fresh_unique_id() : Result<std::string>(std::string());
   // A rank 0 that can't listen says so.
-  const auto id = launcher.share(own ? *own : "-", deadline_ns);
+  const auto id = launcher.share(own ? *own : no_unique_id, deadline_ns);
   if (!own) return own.error();
   if (!id) return id.error();
-  if (*id == "-") return Error{Errc::peer_failed, "rank 0 could not listen for the others; its own error says why", 0, "bootstrap"};
+  if (*id == no_unique_id) return Error{Errc::peer_failed, "rank 0 could not listen for the others; its own error says why", 0, "bootstrap"};
   const auto key = configured_key(!launcher.is_private());
   if (!key) return key.error();
   if (!launcher.is_private() && launcher.rank == 0 && !*key) warn_of_a_public_id();

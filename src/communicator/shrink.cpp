@@ -13,8 +13,7 @@ namespace rondo {
 namespace {
 
 constexpr std::int64_t look_interval_ns = 100'000;
-constexpr std::int64_t last_words_ns = 100'000'000;
-const std::string no_place = "-";  // an invitation by who can't listen
+constexpr std::int64_t telling_ns = 100'000'000;  // for what a link that is full is to take
 
 std::string list_of(const std::vector<std::uint32_t>& ranks) {
   std::string text;
@@ -131,7 +130,7 @@ void Communicator::Impl::say(const Survivors& survivors) {
 
 /// A link that was full takes what this rank said last before it goes its way.
 void Communicator::Impl::tell_all(Survivors& survivors) {
-  const std::int64_t deadline_ns = now_ns() + last_words_ns;
+  const std::int64_t deadline_ns = now_ns() + telling_ns;
   while (word_links_ && !word_links_->has_told_all() && now_ns() < deadline_ns) {
     hear_links(survivors);
     nap(look_interval_ns);
@@ -153,7 +152,8 @@ void Communicator::Impl::hear_links(Survivors& survivors) {
   parts_.status_links->take_in();
   if (has_lifelines_) tend_lifelines();
   std::vector<bool> gone(size());
-  for (std::uint32_t peer = 0; peer < size(); ++peer) gone[peer] = peer != rank() && has_gone(peer, now_ns());
+  const std::int64_t now = now_ns();
+  for (std::uint32_t peer = 0; peer < size(); ++peer) gone[peer] = peer != rank() && has_gone(peer, now);
   word_links_->turn(gone);
   const Hearsay& known = word_links_->known();
   for (std::uint32_t peer = 0; peer < size(); ++peer) survivors.saw(peer, known.word(peer), known.is_last(peer));
@@ -200,7 +200,7 @@ Result<CommunicatorParts> Communicator::Impl::meet_survivors(Survivors& survivor
 Result<std::string> Communicator::Impl::invite(const Survivors& survivors) {
   auto id = make_unique_id(parts_.address);
   const TokenGuard guard(token_);
-  word_links_->invite(survivors.attempt(), id ? *id : no_place);
+  word_links_->invite(survivors.attempt(), id ? *id : no_unique_id);
   return id;
 }
 
@@ -210,7 +210,7 @@ Result<std::string> Communicator::Impl::await_invitation(Survivors& survivors, s
   for (;;) {
     look_at_peers(survivors);
     const std::string id = word_links_->invitation(first, survivors.attempt());
-    if (id == no_place) return Error{Errc::peer_failed, who(first) + " can't listen for the others; its own error says why", 0, where};
+    if (id == no_unique_id) return Error{Errc::peer_failed, who(first) + " can't listen for the others; its own error says why", 0, where};
     if (!id.empty()) return id;
     if (survivors.stays_away(first) || counts_as_gone(first)) return Error{Errc::peer_failed, who(first) + " has gone before it said where to meet", 0, where};
     if (now_ns() > deadline_ns) return Error{Errc::deadline_exceeded, who(first) + " didn't say where to meet", 0, where};

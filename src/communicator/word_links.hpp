@@ -23,7 +23,7 @@ class WordLinks {
 
   /// The own word, which only goes on: every other rank gets to know it, or of this rank's end.
   void say(std::uint64_t word);
-  /// Where those that go on meet in this attempt, by an id; "-" where this rank can't say.
+  /// Where those that go on meet in this attempt, by an id; no_unique_id where this rank can't say.
   void invite(std::uint64_t attempt, const std::string& id);
   /// What a rank said of where to meet in that attempt; "": nothing yet.
   std::string invitation(std::uint32_t rank, std::uint64_t attempt) const;

@@ -12,7 +12,6 @@
 namespace rondo::planner {
 namespace {
 
-
 class BinePaths {
  public:
   BinePaths(std::uint32_t ranks, std::uint32_t rank) : ranks_(ranks), rank_(rank), round_of_(ranks, never) {

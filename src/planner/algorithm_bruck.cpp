@@ -15,7 +15,6 @@
 namespace rondo::planner {
 namespace {
 
-
 /// Calls `message(channel, first, count)` for the runs that `count` blocks from `first` on make: a second one behind the last rank's.
 template <class Message>
 void for_runs(std::uint32_t ranks, std::uint32_t first, std::uint32_t count, Message message) {

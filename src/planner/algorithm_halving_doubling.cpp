@@ -7,7 +7,6 @@
 namespace rondo::planner {
 namespace {
 
-
 Program program(const PlanHeader& header, std::uint32_t rank) {
   const FoldedGroup group(header.ranks, rank);
   const std::uint32_t all = group.members;

@@ -6,7 +6,6 @@
 namespace rondo::planner {
 namespace {
 
-
 std::uint32_t server_of(const PlanHeader& header) { return is_rooted(header.collective) ? header.root : 0; }
 
 Operands to_all_but(const PlanHeader& header, std::uint32_t server, std::uint32_t other, Operands links) {

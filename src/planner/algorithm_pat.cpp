@@ -9,7 +9,6 @@
 namespace rondo::planner {
 namespace {
 
-
 /// A rank's blocks are numbered by how far ahead their owner is: block s comes from the rank as far ahead as the lowest bit of s says.
 class PatPaths {
  public:

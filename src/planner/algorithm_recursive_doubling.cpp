@@ -5,7 +5,6 @@
 namespace rondo::planner {
 namespace {
 
-
 /// Both partners combine the lower group's value first, so that all ranks get the same bits.
 Program all_reduce(const PlanHeader& header, std::uint32_t rank) {
   const FoldedGroup group(header.ranks, rank);

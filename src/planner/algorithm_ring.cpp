@@ -8,7 +8,6 @@
 namespace rondo::planner {
 namespace {
 
-
 std::uint32_t channels(const PlanHeader& header) { return header.order.empty() ? 1 : static_cast<std::uint32_t>(header.order.size() / header.ranks); }
 
 /// One channel's ring as one rank sees it. Blocks and chunks are named by the rank they belong to.

@@ -11,7 +11,6 @@
 namespace rondo::planner {
 namespace {
 
-
 /// One rank's partners. Each round's has the other parity.
 struct SwingGroup {
   SwingGroup(std::uint32_t all, std::uint32_t own) : ranks(all), rank(own) {

@@ -133,17 +133,6 @@ TEST_CASE("ranks that hold the key meet over TCP, however many and in whatever o
   }
 }
 
-/// Ranks give unlike lengths of their number's byte, some nothing.
-std::string exchange_lengths(Bootstrap& bootstrap, std::uint32_t rank, std::uint32_t ranks) {
-  const auto given = [](std::uint32_t by) { return std::vector<std::byte>(by * 7 % 401, static_cast<std::byte>(by)); };
-  const auto all = bootstrap.all_gather({given(rank), {}}, deadline_in(20));
-  if (!all) return to_string(all.error());
-  if (all->all().size() != ranks) return "so many came: " + std::to_string(all->all().size());
-  for (std::uint32_t by = 0; by < ranks; ++by)
-    if ((*all)[by].bytes != given(by)) return "not what rank " + std::to_string(by) + " gave";
-  return "";
-}
-
 TEST_CASE("two hundred ranks that come at once are all taken in, more than may be strangers at a time") {
   const MeetingPlace place = fresh_place();
   constexpr std::uint32_t ranks = 200;
@@ -154,7 +143,7 @@ TEST_CASE("two hundred ranks that come at once are all taken in, more than may b
       threads.emplace_back([&, rank] {
         auto bootstrap = make_network_bootstrap(rank, ranks, place, deadline_in(20));
         if (!bootstrap) answers[rank] = to_string(bootstrap.error());
-        else answers[rank] = exchange_lengths(**bootstrap, rank, ranks);
+        else answers[rank] = exchange(**bootstrap, rank, ranks, 20);
       });
     for (std::thread& thread : threads) thread.join();
     return complaints(answers);

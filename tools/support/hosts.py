@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import pathlib
 import subprocess
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -69,6 +70,21 @@ def connect(hosts, hold, users):
     for number, host in enumerate(hosts):
         run(switch, f"link add cable{number} type veth peer name eth netns {host.process}")
         run(switch, f"link set cable{number} master bridge up")
+
+
+def agent(folder, hosts):
+    """What mpirun takes for ssh: runs a command on the host of that address."""
+    path = pathlib.Path(folder) / "agent"
+    cases = "\n".join(f"{host.address}) exec {' '.join(host.inside)} sh -c \"$*\";;" for host in hosts)
+    path.write_text(f'#!/bin/sh\nwhile [ "${{1#-}}" != "$1" ]; do shift; done\nhost=$1; shift\ncase $host in\n{cases}\nesac\necho "no host $host" >&2; exit 1\n')
+    path.chmod(0o700)
+    return path
+
+
+def job(rank, size, per_host, address, port=29500):
+    """The variables of a rank of a job that meets there, with so many ranks on each host."""
+    told = {"RANK": rank, "WORLD_SIZE": size, "LOCAL_RANK": rank % per_host, "LOCAL_WORLD_SIZE": per_host, "MASTER_ADDR": address, "MASTER_PORT": port}
+    return {name: str(value) for name, value in told.items()}
 
 
 def two_hosts():
