@@ -39,14 +39,14 @@ Result<PeerSocket> come_to_local(std::uint32_t rank, std::uint32_t size, const s
                                  const StaysAway& stays_away) {
   auto socket = reach(job, own_trouble ? deadline_ns : std::min(deadline_ns, now_ns() + trouble_ns), stays_away);
   if (!socket) return own_trouble ? socket.error() : own_trouble.error();
-  crash_point("bootstrap: connected to rank 0");
+  crash_point("bootstrap: connected");
   const auto process = process_of_same_user(socket->get());
   if (!process) return in_bootstrap(Errc::invalid_argument, "another user listens under the name of job '" + job + "'");
   PeerSocket first{std::move(*socket), *process};
   const Hello hello = hello_of(rank, size, own_trouble);
   const auto sent = send_bytes(first.socket.get(), &hello, sizeof hello, deadline_ns);
   crash_point("bootstrap: hello sent");
-  if (auto heard = hear_verdict(first, deadline_ns, own_trouble, sent); !heard) return heard.error();
+  if (auto heard = hear_verdict(first, 0, deadline_ns, own_trouble, sent); !heard) return heard.error();
   return first;
 }
 

@@ -6,7 +6,9 @@
 
 #include <array>
 
+#include "bootstrap/branches.hpp"
 #include "bootstrap/meeting.hpp"
+#include "bootstrap/met.hpp"
 
 namespace rondo {
 
@@ -45,10 +47,14 @@ void tune(int socket) {
 }
 
 Result<std::unique_ptr<Bootstrap>> make_network_bootstrap(std::uint32_t rank, std::uint32_t size, const MeetingPlace& place, std::int64_t deadline_ns,
-                                                          const StaysAway& stays_away, Fd listener) {
-  return bootstrap_by_meeting(
-      rank, size, place.job, deadline_ns, stays_away, false, [&] { return open_network_door(place, deadline_ns, std::move(listener)); },
-      [&](const Result<void>& own_trouble) { return come_to_network(rank, size, place, deadline_ns, own_trouble, stays_away); });
+                                                          const StaysAway& stays_away, Fd listener, std::uint32_t fan_out) {
+  auto peers = meet_at_rank_0(
+      rank, size, place.job, deadline_ns, stays_away, [&] { return open_network_door(place, deadline_ns, std::move(listener)); },
+      [&](const Result<void>& own_trouble) { return come_to_network(rank, size, 0, place, deadline_ns, own_trouble, stays_away); });
+  if (!peers) return peers.error();
+  auto correspondence = std::make_unique<Correspondence>(rank, size, std::move(*peers), false);
+  if (auto branched = branch_out(*correspondence, fan_out, place.key, deadline_ns); !branched) return branched.error();
+  return make_met_bootstrap(std::move(correspondence));
 }
 
 }  // namespace rondo

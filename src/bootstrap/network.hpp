@@ -24,13 +24,15 @@ struct MeetingPlace {
   JobKey key;
 };
 
+inline constexpr std::uint32_t usual_fan_out = 16;
+
 /// Ranks that reach `place`, where rank 0 listens on that address alone. Others connect and both sides prove that they hold the key.
 /// Whoever can't is dropped, and holds nobody up. No descriptors pass. Blocks until connected, rank 0 until all are.
 /// Errors: invalid_argument (the place can't be had or isn't rank 0's; who listens there has another key or job), out_of_resources,
 /// mismatch (of library versions or sizes), and those of all_gather.
-/// `listener`: rank 0's, where it listens at the place already.
+/// `listener`: rank 0's, where it listens at the place already. `fan_out`: how many children a rank has at most in the tree by which rounds go.
 Result<std::unique_ptr<Bootstrap>> make_network_bootstrap(std::uint32_t rank, std::uint32_t size, const MeetingPlace& place, std::int64_t deadline_ns,
-                                                          const StaysAway& stays_away = {}, Fd listener = {});
+                                                          const StaysAway& stays_away = {}, Fd listener = {}, std::uint32_t fan_out = usual_fan_out);
 
 // The parts of it.
 
@@ -60,8 +62,8 @@ Result<std::unique_ptr<Door>> open_network_door(const MeetingPlace& place, std::
 /// A listener at `address`, or none and the call's error in errno. Nobody is taken in yet; callers wait.
 Fd listen_at(const sockaddr* address, socklen_t length, const PortRange& ports = {});
 
-/// Any other rank: a socket to rank 0, by which this one is taken in.
-Result<PeerSocket> come_to_network(std::uint32_t rank, std::uint32_t size, const MeetingPlace& place, std::int64_t deadline_ns,
+/// A socket to rank `goal`, which awaits this one at `place` and takes it in.
+Result<PeerSocket> come_to_network(std::uint32_t rank, std::uint32_t size, std::uint32_t goal, const MeetingPlace& place, std::int64_t deadline_ns,
                                    const Result<void>& own_trouble, const StaysAway& stays_away);
 
 }  // namespace rondo

@@ -15,6 +15,7 @@
 #include "bootstrap/frame.hpp"
 #include "bootstrap/handshake.hpp"
 #include "bootstrap/network.hpp"
+#include "places.hpp"
 #include "strangers.hpp"
 #include "support/catch.hpp"
 #include "support/faults.hpp"
@@ -25,39 +26,6 @@ namespace {
 using namespace rondo;
 
 void sleep_ms(int milliseconds) { std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds)); }
-
-JobKey key_of(unsigned char byte) {
-  std::array<unsigned char, 32> bytes{};
-  bytes.fill(byte);
-  return JobKey(bytes);
-}
-
-sockaddr_in loopback(std::uint16_t port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  address.sin_port = htons(port);
-  return address;
-}
-
-/// A port that is free now, and that the kernel gives to nobody else soon.
-std::uint16_t free_port() {
-  const Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address = loopback(0);
-  socklen_t length = sizeof address;
-  if (bind(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) return 0;
-  getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &length);
-  return ntohs(address.sin_port);
-}
-
-MeetingPlace fresh_place() { return {"127.0.0.1", free_port(), fresh_job(), key_of(7)}; }
-
-std::int64_t deadline_in(double seconds) { return now_ns() + static_cast<std::int64_t>(seconds * 1e9); }
-
-std::string meet_at(std::uint32_t rank, std::uint32_t size, const MeetingPlace& place, double seconds = 20) {
-  auto bootstrap = make_network_bootstrap(rank, size, place, deadline_in(seconds));
-  return bootstrap ? exchange(**bootstrap, rank, size, seconds) : to_string(bootstrap.error());
-}
 
 Fd knock_at(std::uint16_t port) {
   const sockaddr_in address = loopback(port);
@@ -131,24 +99,6 @@ TEST_CASE("ranks that hold the key meet over TCP, however many and in whatever o
       });
     CHECK(complaints(run_children(ranks, 30)) == "");
   }
-}
-
-TEST_CASE("two hundred ranks that come at once are all taken in, more than may be strangers at a time") {
-  const MeetingPlace place = fresh_place();
-  constexpr std::uint32_t ranks = 200;
-  const auto body = [&]() -> std::string {
-    std::vector<std::string> answers(ranks);
-    std::vector<std::thread> threads;
-    for (std::uint32_t rank = 0; rank < ranks; ++rank)
-      threads.emplace_back([&, rank] {
-        auto bootstrap = make_network_bootstrap(rank, ranks, place, deadline_in(20));
-        if (!bootstrap) answers[rank] = to_string(bootstrap.error());
-        else answers[rank] = exchange(**bootstrap, rank, ranks, 20);
-      });
-    for (std::thread& thread : threads) thread.join();
-    return complaints(answers);
-  };
-  CHECK(complaints(run_children({body}, 60)) == "");
 }
 
 TEST_CASE("a rank with another key is told so and dropped, and the job goes on") {

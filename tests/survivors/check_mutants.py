@@ -3,12 +3,12 @@
 
 check_mutants.py COMPILER: compiles the agreement with one rule broken and runs the simulation; exit 1, and the names, when it finds nothing."""
 
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
+import mutants  # noqa: E402 (it lies beside this folder)
+
 SEEDS = "30000"
 # What is broken, the text that says it, and what stands there instead.
 MUTANTS = [
@@ -42,42 +42,9 @@ MUTANTS = [
     ("one that tells nothing more is waited for", "!has_gone(rank) && !is_silent(table_[rank], table_[rank_])", "!has_gone(rank)"),
     ("one that has gone is waited for", "rank != rank_ && !has_gone(rank) &&", "rank != rank_ &&"),
 ]
-FILES = ("survivors.cpp", "hearsay.cpp")
-WORLD = ("simulation", "words_in_memory", "words_between_hosts", "program/simulate_survivors")
-
-
-def survives(compiler, sources, folder):
-    """Whether the simulation finds nothing wrong with the agreement of these sources."""
-    for file, source in sources.items():
-        (folder / file).write_text(source, encoding="utf-8")
-    program = folder / "simulate"
-    subprocess.run([compiler, "-std=c++20", "-O1", f"-I{ROOT}/include", f"-I{ROOT}/src", *(str(folder / file) for file in sources),
-                    *(str(path) for path in folder.glob("*.o")), "-o", str(program)], check=True)
-    run = subprocess.run([str(program), "1", SEEDS], stdout=subprocess.PIPE, text=True, timeout=300)
-    return run.returncode == 0
-
-
-def main(arguments):
-    compiler = arguments[0]
-    sources = {file: (ROOT / "src/communicator" / file).read_text(encoding="utf-8") for file in FILES}
-    wrong = []
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        for part in WORLD:
-            subprocess.run([compiler, "-std=c++20", "-O1", "-c", f"-I{ROOT}/include", f"-I{ROOT}/src", f"-I{ROOT}/tests", f"{ROOT}/tests/survivors/{part}.cpp",
-                            "-o", str(folder / Path(part).name) + ".o"], check=True)
-        if not survives(compiler, sources, folder):
-            wrong.append("the agreement as it is fails the simulation")
-        for what, old, new in MUTANTS:
-            holders = [file for file, source in sources.items() if source.count(old) == 1]
-            if len(holders) != 1:
-                wrong.append(f"'{what}': its text is there {sum(source.count(old) for source in sources.values())} times: {old}")
-            elif survives(compiler, {**sources, holders[0]: sources[holders[0]].replace(old, new)}, folder):
-                wrong.append(f"the simulation doesn't find that {what}")
-    for line in wrong:
-        print(f"check_mutants.py: {line}", file=sys.stderr)
-    return 1 if wrong else 0
-
+SOURCES = ("src/communicator/survivors.cpp", "src/communicator/hearsay.cpp")
+WORLD = ("tests/survivors/simulation.cpp", "tests/survivors/words_in_memory.cpp", "tests/survivors/words_between_hosts.cpp",
+         "tests/survivors/program/simulate_survivors.cpp")
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(mutants.report(mutants.Simulation(sys.argv[1], SOURCES, WORLD, ["1", SEEDS]).wrong(MUTANTS)))
