@@ -96,6 +96,14 @@ std::string_view closest(std::string_view word, const std::vector<std::string_vi
   });
 }
 
+std::string hash_of(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  for (const unsigned char byte : text) hash = (hash ^ byte) * 0x100000001b3u;
+  char digits[17];
+  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(hash));
+  return digits;
+}
+
 bool is_loopback(std::string_view host) { return host == "localhost" || host == "::1" || host.starts_with("127."); }
 
 }  // namespace rondo

@@ -25,6 +25,9 @@ std::string print_size(std::uint64_t bytes);
 /// 'text' in quotes for a message; a long one is cut.
 std::string in_quotes(std::string_view text);
 
+/// 16 digits that depend on nothing but the text, on all machines: FNV-1a of 64 bits.
+std::string hash_of(std::string_view text);
+
 /// Whether a host, by its name or its numeric address, is the machine itself, whichever that is.
 bool is_loopback(std::string_view host);
 

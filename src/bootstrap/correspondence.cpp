@@ -1,6 +1,7 @@
 #include "bootstrap/correspondence.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 #include "base/clock.hpp"
@@ -11,7 +12,8 @@ namespace rondo {
 namespace {
 
 constexpr std::int64_t farewell_ns = 100'000'000;
-constexpr std::int64_t longest_wait_ns = 1'000'000'000;
+constexpr std::int64_t watch_ns = 300'000'000;
+constexpr std::int64_t longest_wait_ns = watch_ns;
 constexpr short listening = POLLIN | POLLRDHUP;
 constexpr std::int64_t crowd_ns = 1'000'000;  // until fewer descriptors may be under way
 
@@ -103,6 +105,7 @@ Result<void> Correspondence::run(const Address& own, std::int64_t deadline_ns) {
     const bool listens = rounds_.state() != Rounds::State::spreading;
     wait(rounds_.next_ns(), written, listens ? listening : 0);
     if (listens) read_lines();
+    watch_lines();
     rounds_.pass_time(now_ns());
   }
   say_farewell();
@@ -199,6 +202,14 @@ void Correspondence::wait(std::int64_t until_ns, Moved written, short reads) {
   }
   const std::int64_t left_ns = std::clamp<std::int64_t>(until_ns - now_ns(), 0, written == Moved::crowded ? crowd_ns : longest_wait_ns);
   if (poll(entries_.data(), entries_.size(), static_cast<int>((left_ns + 999'999) / 1'000'000)) < 0) entries_.assign(entries_.size(), {-1, 0, 0});
+}
+
+/// While a connection is idle the kernel's probes find out that a machine has gone; what is under way hides it.
+void Correspondence::watch_lines() {
+  if (descriptors_ || now_ns() < next_watch_ns_) return;
+  next_watch_ns_ = now_ns() + watch_ns;
+  for (auto& [peer, line] : lines_)
+    if (line.is_cut_off()) rounds_.lose(peer, in_bootstrap(Errc::io, "", ETIMEDOUT));
 }
 
 /// A letter of each rank that has sent one. Once this rank has what all gave nothing more is read: what comes then may be for somebody else, and who has gone

@@ -65,6 +65,7 @@ class Correspondence {
   Address own_gift();
   Moved write_lines();
   void wait(std::int64_t until_ns, Moved written, short reads);
+  void watch_lines();
   void read_lines();
   void read(std::uint32_t peer, Line& line);
   void hear(std::uint32_t peer, Letter::Kind kind, Gathered content);
@@ -76,6 +77,7 @@ class Correspondence {
   std::map<std::uint32_t, Line> lines_;  ///< by rank
   Rounds rounds_;
   std::vector<pollfd> entries_;
+  std::int64_t next_watch_ns_ = 0;
   bool told_ = false;  ///< the others, why it has failed
 
   // Of the round, or of the next one, which a child may enter before this rank has ended this one.

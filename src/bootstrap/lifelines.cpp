@@ -7,6 +7,8 @@
 #include <array>
 #include <cerrno>
 
+#include "base/reachability.hpp"
+
 namespace rondo {
 namespace {
 
@@ -22,6 +24,7 @@ Lifelines::Lifelines(std::vector<PeerSocket> peers) : lost_ns_(new std::atomic<s
   const int off = 0;
   for (PeerSocket& peer : peers) {
     if (peer.socket) (void)setsockopt(peer.socket.get(), SOL_SOCKET, SO_KEEPALIVE, &off, sizeof off);
+    if (peer.socket) end_after(peer.socket.get(), 1700);
     lines_.emplace_back(std::move(peer.socket));
   }
   unheard_.assign(lines_.size(), 0);

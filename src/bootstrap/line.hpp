@@ -12,7 +12,7 @@ namespace rondo {
 
 class Line {
  public:
-  explicit Line(PeerSocket peer) : peer_(std::move(peer)) {}
+  explicit Line(PeerSocket peer);
 
   int socket() const { return peer_.socket.get(); }
   const std::string& whom() const { return peer_.whom; }
@@ -35,6 +35,8 @@ class Line {
   Letter::Kind kind() const { return static_cast<Letter::Kind>(reader_.kind()); }
   Address content() { return reader_.take(); }
   bool has_ended() const { return ended_; }
+  /// Whether it has ended because nothing is heard any more of the peer's machine; to be asked some times a second.
+  bool is_cut_off();
 
  private:
   PeerSocket peer_;

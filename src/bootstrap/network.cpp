@@ -6,6 +6,7 @@
 
 #include <array>
 
+#include "base/reachability.hpp"
 #include "bootstrap/branches.hpp"
 #include "bootstrap/meeting.hpp"
 #include "bootstrap/met.hpp"
@@ -43,7 +44,8 @@ void tune(int socket) {
   set(IPPROTO_TCP, TCP_KEEPIDLE, 1);
   set(IPPROTO_TCP, TCP_KEEPINTVL, 1);
   set(IPPROTO_TCP, TCP_KEEPCNT, 2);
-  set(IPPROTO_TCP, TCP_USER_TIMEOUT, 1700);
+  end_after(socket, 1700);
+  try_often(socket);
 }
 
 Result<std::unique_ptr<Bootstrap>> make_network_bootstrap(std::uint32_t rank, std::uint32_t size, const MeetingPlace& place, std::int64_t deadline_ns,

@@ -14,6 +14,7 @@
 #include "base/config.hpp"
 #include "base/fd.hpp"
 #include "base/log.hpp"
+#include "base/text.hpp"
 #include "calibration/file.hpp"
 
 namespace rondo {
@@ -34,15 +35,6 @@ std::string kind_of(const Topology& topology) {
   }
   const auto processors = std::count_if(topology.nodes.begin(), topology.nodes.end(), [](const Node& node) { return node.kind == NodeKind::cpu; });
   return kind + std::to_string(processors);
-}
-
-/// FNV-1a, which is the same everywhere, unlike std::hash.
-std::string hash_of(const std::string& text) {
-  std::uint64_t hash = 0xcbf29ce484222325u;
-  for (const unsigned char byte : text) hash = (hash ^ byte) * 0x100000001b3u;
-  char name[17];
-  std::snprintf(name, sizeof name, "%016llx", static_cast<unsigned long long>(hash));
-  return name;
 }
 
 Error failed(const std::string& what, const std::string& file) { return Error{Errc::io, what + " " + file, errno, "calibration"}; }

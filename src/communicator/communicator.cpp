@@ -74,7 +74,7 @@ Result<Communicator> of_job(std::uint32_t rank, std::uint32_t size, const Commun
   if (!bootstrap) return bootstrap.error();
   auto view = discover_topology();
   if (!view) return view.error();
-  auto parts = join(**bootstrap, rank, size, *merged, std::move(*view), 1);
+  auto parts = join(**bootstrap, rank, size, *merged, *view, 1);
   if (!parts) return parts.error();
   return Assembly::of(std::move(*parts));
 }

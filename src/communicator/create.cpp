@@ -17,6 +17,7 @@
 #include "communicator/rank_info.hpp"
 #include "communicator/share_memory.hpp"
 #include "communicator/transports.hpp"
+#include "communicator/views.hpp"
 #include "rondo/calibration.hpp"
 #include "topology/machine.hpp"
 
@@ -159,8 +160,8 @@ void conclude(CommunicatorParts& parts, Bootstrap& bootstrap, const std::vector<
 }
 
 /// All that this rank tells the others of itself.
-Result<RankInfo> introduction(std::uint32_t rank, std::uint32_t size, const CommunicatorOptions& options, Topology view, std::uint64_t share_bytes,
-                              std::uint32_t ranks_here, const Bootstrap& bootstrap) {
+Result<RankInfo> introduction(std::uint32_t rank, std::uint32_t size, const CommunicatorOptions& options, const Topology& machine, const View& view,
+                              std::uint64_t share_bytes, std::uint32_t ranks_here, const Bootstrap& bootstrap) {
   auto host = host_identity();
   if (!host) return host.error();
   RankInfo own;
@@ -181,9 +182,9 @@ Result<RankInfo> introduction(std::uint32_t rank, std::uint32_t size, const Comm
   own.integrity = options.integrity;
   own.coalesce_bytes = options.coalesce_bytes;
   own.transport = options.transport;
-  own.core = known_core_figures(view);
-  view.ranks = {place_of_this_thread(view)};
-  own.topology = std::move(view);
+  own.core = known_core_figures(machine);
+  own.cpus = place_of_this_thread(machine).cpus;
+  own.view = view.name;
   return own;
 }
 
@@ -207,7 +208,7 @@ Result<void> meet_over_links(CommunicatorParts& parts, std::int64_t deadline_ns)
   return parts.status_links->meet(deadline_ns);
 }
 
-Result<CommunicatorParts> join(Bootstrap& bootstrap, std::uint32_t rank, std::uint32_t size, const CommunicatorOptions& options, Topology view,
+Result<CommunicatorParts> join(Bootstrap& bootstrap, std::uint32_t rank, std::uint32_t size, const CommunicatorOptions& options, const Topology& machine,
                                std::uint32_t ranks_here) {
   const std::int64_t deadline_ns = deadline_after(options.bootstrap_timeout);
   if (!config()) return config().error();
@@ -215,7 +216,8 @@ Result<CommunicatorParts> join(Bootstrap& bootstrap, std::uint32_t rank, std::ui
   if (!share) return share.error();
   crash_point("creation: share taken");
 
-  auto own = introduction(rank, size, options, std::move(view), share->bytes(), ranks_here, bootstrap);
+  const View view = view_of(machine);
+  auto own = introduction(rank, size, options, machine, view, share->bytes(), ranks_here, bootstrap);
   if (!own) return own.error();
   // Of this moment, so that no other memory happens to hold it. The peers are done with it once all have shared their findings.
   std::uint64_t trial = static_cast<std::uint64_t>(now_ns()) ^ (std::uint64_t{rank} + 1) << 48;
@@ -224,6 +226,8 @@ Result<CommunicatorParts> join(Bootstrap& bootstrap, std::uint32_t rank, std::ui
   auto infos = introduce(bootstrap, *own, size, deadline_ns);
   if (!infos) return infos.error();
   crash_point("creation: all introduced");
+  auto topology = merge_views(bootstrap, view, *infos, rank, deadline_ns);
+  if (!topology) return topology.error();
 
   CommunicatorParts parts;
   parts.token = std::to_string(infos->front().process) + "." + std::to_string(infos->front().trial_value);
@@ -232,15 +236,13 @@ Result<CommunicatorParts> join(Bootstrap& bootstrap, std::uint32_t rank, std::ui
   parts.options = options;
   parts.options.stays_away = nullptr;  // the ranks have come
   parts.core = infos->front().core;
-  std::vector<Topology> views;
   std::uint64_t common_share = share->bytes(), symmetric_bytes = own->symmetric_bytes;
-  for (RankInfo& info : *infos) {
-    views.push_back(std::move(info.topology));
+  for (const RankInfo& info : *infos) {
     parts.peers.push_back("process " + std::to_string(info.process) + " on " + info.host_name);
     common_share = std::min(common_share, info.share_bytes);
     symmetric_bytes = std::min(symmetric_bytes, info.symmetric_bytes);
   }
-  parts.topology = merge(views);
+  parts.topology = std::move(*topology);
   parts.oversubscribed = is_oversubscribed(parts.topology, parts.topology.ranks[rank].host);
 
   share->shrink(common_share);

@@ -9,10 +9,10 @@
 
 namespace rondo {
 
-/// One rank's part of creation; blocks until all ranks have done theirs. `view` is this machine, without ranks;
+/// One rank's part of creation; blocks until all ranks have done theirs. `machine` is this one, without ranks;
 /// `ranks_here` how many ranks this process creates. Defaults the environment sets (config()) are already in `options`.
 Result<CommunicatorParts> join(Bootstrap& bootstrap, std::uint32_t rank, std::uint32_t size, const CommunicatorOptions& options,
-                                     Topology view, std::uint32_t ranks_here);
+                               const Topology& machine, std::uint32_t ranks_here);
 
 /// Where links serve some ranks: all of these have said that they are there, over the links. The transport is connected.
 /// Errors: those of StatusLinks::meet().

@@ -29,7 +29,8 @@ Address pack(const RankInfo& info) {
                             {"coalesce_bytes", info.coalesce_bytes},
                             {"transport", info.transport},
                             {"core", write_core_figures(info.core)},
-                            {"topology", write_topology_json(info.topology)}};
+                            {"cpus", info.cpus},
+                            {"view", info.view}};
   const std::string text = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   Address address;
   address.bytes.resize(text.size());
@@ -65,10 +66,8 @@ Result<RankInfo> unpack_rank_info(const Address& address) {
     auto core = read_core_figures(json.at("core").get<std::string>());
     if (!core) return wrong(core.error().detail);
     info.core = std::move(*core);
-    auto topology = read_topology_json(json.at("topology").get<std::string>());
-    if (!topology) return topology.error();
-    info.topology = std::move(*topology);
-    if (info.topology.ranks.size() != 1) return wrong("its topology has not exactly one rank");
+    for (const auto& cpu : json.at("cpus")) info.cpus.push_back(whole_number<std::uint32_t>(cpu));
+    info.view = json.at("view").get<std::string>();
     return info;
   } catch (const std::exception& exception) {
     return wrong(exception.what());

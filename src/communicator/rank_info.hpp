@@ -7,7 +7,6 @@
 
 #include "rondo/planner.hpp"
 #include "rondo/result.hpp"
-#include "rondo/topology.hpp"
 #include "rondo/transport.hpp"
 
 namespace rondo {
@@ -31,7 +30,8 @@ struct RankInfo {
   std::uint64_t coalesce_bytes = 0;  ///< likewise
   std::string transport;       ///< forced; must be equal on all ranks
   CoreFigures core;            ///< what is known of its machine's cores; rank 0's are everybody's
-  Topology topology;           ///< as this rank sees its machine, with this rank in it
+  std::vector<std::uint32_t> cpus;  ///< that it may run on
+  std::string view;            ///< the name of what it sees of its machine (views.hpp)
 };
 
 Address pack(const RankInfo& info);

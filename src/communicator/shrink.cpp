@@ -188,7 +188,7 @@ Result<CommunicatorParts> Communicator::Impl::meet_survivors(Survivors& survivor
     CommunicatorOptions options = parts_.options;
     options.timeout = std::chrono::nanoseconds(timeout_ns_.load(std::memory_order_relaxed));
     const bool all_here = parts_.ranks_here >= size();
-    return join(**bootstrap, own, count, options, std::move(*view), all_here ? count : 1);
+    return join(**bootstrap, own, count, options, *view, all_here ? count : 1);
   };
   auto parts = join_them();
   if (parts) parts->parent_ranks = members;
@@ -243,7 +243,7 @@ Result<CommunicatorParts> Communicator::Impl::grow(std::uint32_t to, const std::
   if (!bootstrap) return bootstrap.error();
   auto view = discover_topology();
   if (!view) return view.error();
-  return join(**bootstrap, rank(), to, parts_.options, std::move(*view), 1);
+  return join(**bootstrap, rank(), to, parts_.options, *view, 1);
 }
 
 }  // namespace rondo

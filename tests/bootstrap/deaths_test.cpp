@@ -64,7 +64,7 @@ class Interrupted final : public Bootstrap {
 };
 
 constexpr std::uint32_t size = 3, victims_rank = 1;
-constexpr int last_round = 4;
+constexpr int last_round = 5;
 
 /// What a rank gets that is told of nothing in its creation, and then calls.
 std::string create_and_call(const Topology& view, std::uint32_t rank, const std::string& job, const std::function<Result<void>()>& after_last_round) {
@@ -173,9 +173,9 @@ TEST_CASE("when rank 0 is killed every other rank learns it within a second") {
 TEST_CASE("a rank killed before or after any round of creation is named to all within a second") {
   const auto view = discover_topology();
   REQUIRE(view.has_value());
-  for (int moment = 0; moment < 8; ++moment) {
+  for (int moment = 0; moment < 2 * last_round; ++moment) {
     INFO("moment " << moment);
-    CHECK(kill_in_creation(*view, moment, {}, moment == 7) == "");
+    CHECK(kill_in_creation(*view, moment, {}, moment == 2 * last_round - 1) == "");
   }
 }
 

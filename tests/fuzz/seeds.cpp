@@ -55,8 +55,9 @@ Seeds introductions() {
   info.host = "boot-1";
   info.host_name = "vm";
   info.process = 77;
-  info.topology = machine();
-  info.core = core_figures(info.topology);
+  info.cpus = {0, 1};
+  info.view = "0123456789abcdef";
+  info.core = core_figures(machine());
   const std::string packed = text_of(pack(info));
   Hello hello{};
   std::memcpy(hello.magic, hello_magic, sizeof hello.magic);

@@ -11,6 +11,7 @@
 
 #include "base/clock.hpp"
 #include "base/descriptors.hpp"
+#include "base/reachability.hpp"
 
 namespace rondo::tcp {
 namespace {
@@ -57,6 +58,7 @@ Result<Place> place_of(std::uint32_t rank, const Address& address) {
 void tune(const Fd& socket) {
   const int yes = 1;
   (void)setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+  try_often(socket.get());
 }
 
 class Connecting {

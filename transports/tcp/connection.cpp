@@ -1,15 +1,13 @@
 #include "transports/tcp/connection.hpp"
 
-#include <linux/sockios.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+
+#include "base/reachability.hpp"
 
 namespace rondo::tcp {
 namespace {
@@ -74,17 +72,9 @@ bool Connection::send_head(const Head& head) {
 }
 
 void Connection::watch() {
-  constexpr unsigned char least_tries = 3;       // 0.2, 0.6 and 1.4 s after the first, where round trips are short
-  constexpr std::uint32_t patience_ms = 1500;
   if (ended_) return;
-  tcp_info info{};
-  socklen_t size = sizeof info;
-  if (getsockopt(socket_.get(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return;
-  const bool waits = undelivered() != 0;
-  // probes: where this host has no way to the peer any more, so that nothing leaves at all
-  const bool tried = info.tcpi_retransmits >= least_tries || info.tcpi_probes >= least_tries;
-  if (waits && tried && info.tcpi_last_ack_recv > patience_ms) ended_ = true;
-  else if (!waits) send_head({0, Head::Kind::heartbeat, 0, {}});
+  if (undelivered() == 0) send_head({0, Head::Kind::heartbeat, 0, {}});
+  else if (is_cut_off(socket_.get())) ended_ = true;
 }
 
 bool Connection::idle(std::uint32_t channel) const {
@@ -202,9 +192,7 @@ void Connection::deliver() {
 
 std::uint64_t Connection::undelivered() const {
   if (ended_) return 0;
-  int unacknowledged = 0;
-  (void)ioctl(socket_.get(), SIOCOUTQ, &unacknowledged);
-  std::uint64_t bytes = static_cast<std::uint64_t>(unacknowledged);
+  std::uint64_t bytes = unacknowledged(socket_.get());
   for (const Outgoing& frame : outgoing_) bytes += frame.bytes;
   return bytes - written_;
 }

@@ -1,0 +1,21 @@
+// Whether the machine at the other end of a TCP connection still answers.
+#pragma once
+
+#include <cstdint>
+
+namespace rondo {
+
+/// How many bytes a socket was given that the peer's kernel hasn't acknowledged.
+std::uint64_t unacknowledged(int socket);
+
+/// Whether the peer's kernel has left unacknowledged for 1.5 s what it was sent again and again. A peer that is stopped, or has no room, is none of that kind:
+/// its kernel answers.
+bool is_cut_off(int socket);
+
+/// The kernel ends the connection when the peer hasn't acknowledged for so long what it was sent, or has had no room for it; 0: it doesn't.
+void end_after(int socket, unsigned milliseconds);
+
+/// What is under way is sent again each fifth of a second as long as it is little, and not ever more seldom: so few packets lost in a row are no death.
+void try_often(int socket);
+
+}  // namespace rondo

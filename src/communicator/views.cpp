@@ -1,0 +1,67 @@
+#include "communicator/views.hpp"
+
+#include <map>
+#include <utility>
+
+#include "base/text.hpp"
+
+namespace rondo {
+namespace {
+
+/// By name: the first rank that has this view, and all that have it.
+std::map<std::string, std::vector<std::uint32_t>> ranks_by_view(const std::vector<RankInfo>& infos) {
+  std::map<std::string, std::vector<std::uint32_t>> ranks;
+  for (std::uint32_t rank = 0; rank < infos.size(); ++rank) ranks[infos[rank].view].push_back(rank);
+  return ranks;
+}
+
+/// A view with the ranks that have it.
+Result<Topology> read_view(const Address& told, const std::vector<std::uint32_t>& ranks, const std::vector<RankInfo>& infos) {
+  const std::string text(reinterpret_cast<const char*>(told.bytes.data()), told.bytes.size());
+  auto topology = read_topology_json(text);
+  if (topology && hash_of(text) == infos[ranks.front()].view && topology->ranks.empty() && !topology->hosts.empty()) {
+    for (const std::uint32_t rank : ranks) topology->ranks.push_back({0, infos[rank].process, infos[rank].cpus, -1});
+    return topology;
+  }
+  const std::string why = topology ? "isn't what it announced" : topology.error().detail;
+  return Error{Errc::invalid_argument, "what rank " + std::to_string(ranks.front()) + " sees of its machine makes no sense: " + why, 0, "bootstrap"};
+}
+
+}  // namespace
+
+View view_of(Topology topology) {
+  topology.ranks.clear();
+  View view{write_topology_json(topology), {}};
+  view.name = hash_of(view.text);
+  return view;
+}
+
+Result<Topology> merge_views(Bootstrap& bootstrap, const View& own, const std::vector<RankInfo>& infos, std::uint32_t rank, std::int64_t deadline_ns) {
+  const auto ranks = ranks_by_view(infos);
+  Address told;
+  if (ranks.at(own.name).front() == rank) {
+    const auto* const begin = reinterpret_cast<const std::byte*>(own.text.data());
+    told.bytes.assign(begin, begin + own.text.size());
+  }
+  auto all = bootstrap.all_gather(told, deadline_ns);
+  if (!all) return all.error();
+  std::map<std::uint32_t, std::pair<Topology, const std::vector<std::uint32_t>*>> views;  // by first rank
+  for (const auto& [name, members] : ranks) {
+    auto view = read_view((*all)[members.front()], members, infos);
+    if (!view) return view.error();
+    views.emplace(members.front(), std::pair(std::move(*view), &members));
+  }
+  std::vector<Topology> graphs;
+  std::vector<std::uint32_t> order;  // of the ranks as they come
+  for (auto& [first, view] : views) {
+    graphs.push_back(std::move(view.first));
+    order.insert(order.end(), view.second->begin(), view.second->end());
+  }
+  Topology merged = merge(graphs);
+  std::vector<RankPlace> places(infos.size());
+  for (std::size_t i = 0; i < order.size(); ++i) places[order[i]] = std::move(merged.ranks[i]);
+  merged.ranks = std::move(places);
+  return merged;
+}
+
+}  // namespace rondo
