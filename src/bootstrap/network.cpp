@@ -38,8 +38,8 @@ std::string text_of(const sockaddr* address, socklen_t length) {
 void tune(int socket) {
   const auto set = [socket](int level, int option, int value) { (void)setsockopt(socket, level, option, &value, sizeof value); };
   set(IPPROTO_TCP, TCP_NODELAY, 1);
-  // After a second without a word the peer's kernel is asked, and what it is sent it must acknowledge: within 1.7 s, in which it is sent three times
-  // more, else the connection ends.
+  // After a second without a word the peer's kernel is asked, and what it is sent it must acknowledge within 1.7 s, in which it is sent again and again,
+  // else the connection ends.
   set(SOL_SOCKET, SO_KEEPALIVE, 1);
   set(IPPROTO_TCP, TCP_KEEPIDLE, 1);
   set(IPPROTO_TCP, TCP_KEEPINTVL, 1);

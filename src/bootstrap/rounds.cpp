@@ -40,6 +40,9 @@ void Rounds::enter(std::int64_t deadline_ns) {
   state_ = State::gathering;
   deadline_ns_ = deadline_ns;
   awaited_.clear();
+  asked_ = false;
+  spoke_.assign(spoke_.size(), false);
+  reported_.clear();
   go_on();
 }
 
