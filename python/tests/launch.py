@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -15,15 +16,28 @@ EXACT = 1e-4  # losses that differ by the order of sums alone
 BFLOAT16 = 2**-8  # what one rounding to it may lose
 
 
-def launched(command, takeover=False, **variables):
-    """What a program prints that must end well, with these environment variables."""
+def output_of(command, environment, seconds):
+    """What a program prints, and its exit status; None where it hasn't ended after so long. Then it is killed with all that it has started."""
+    program = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment, start_new_session=True)
+    try:
+        return program.communicate(timeout=seconds)[0], program.returncode
+    except subprocess.TimeoutExpired:
+        os.killpg(program.pid, signal.SIGKILL)
+        return program.communicate()[0], None
+
+
+def launched(command, takeover=False, may_hang=False, **variables):
+    """What a program prints that must end well, with these environment variables. `may_hang`: of a program that forks its ranks beside a thread of torch's
+    store. Where that has just taken glibc's resolver lock, to write an address of a rank before, the fork never gets it: then it is started again."""
     environment = dict(os.environ, OMP_NUM_THREADS="1", PYTHONWARNINGS="ignore", **variables)
     environment.pop("RONDO_TAKEOVER", None)
     if takeover:
         environment["RONDO_TAKEOVER"] = "gloo"
-    done = subprocess.run([sys.executable, *map(str, command)], capture_output=True, text=True, timeout=240, env=environment)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout + done.stderr
+    said, status = output_of([sys.executable, *map(str, command)], environment, 120 if may_hang else 240)
+    if may_hang and status is None:
+        said, status = output_of([sys.executable, *map(str, command)], environment, 240)
+    assert status == 0, said
+    return said
 
 
 def torchrun(size, *command, takeover=False, restarts=0, **variables):
