@@ -76,7 +76,7 @@ TEST_CASE("every algorithm that is forced gives right results and the same bits 
   }
   SECTION("as processes") {
     for (const std::string_view algorithm : algorithm_names())
-      for (const std::uint32_t ranks : {2u, 3u}) {
+      for (const std::uint32_t ranks : few_numbers_of_ranks) {
         INFO(algorithm << ", " << ranks << " ranks");
         CHECK(complaints(run_processes(ranks, all_collectives, forced(algorithm))) == "");
       }

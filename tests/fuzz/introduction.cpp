@@ -1,5 +1,5 @@
 // What ranks tell one another before they are a communicator. The first byte says which of it: h a hello, f the bytes of a frame, i a rank's
-// introduction, v a verdict, u a unique id, t what comes over a TCP link from a peer.
+// introduction, v a verdict, u a unique id, l letters to rank 0 of three, t what comes over a TCP link from a peer.
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -9,6 +9,7 @@
 
 #include "base/clock.hpp"
 #include "base/fd.hpp"
+#include "bootstrap/correspondence.hpp"
 #include "bootstrap/frame.hpp"
 #include "bootstrap/hello.hpp"
 #include "bootstrap/peers.hpp"
@@ -52,6 +53,22 @@ void receive(const std::uint8_t* data, std::size_t size) {
   if (const auto frame = receive_frame(ours.get(), std::numeric_limits<std::int64_t>::max())) introduce(*frame);
 }
 
+/// A round of which rank 1 sends these bytes and rank 2 nothing.
+void correspond(const std::uint8_t* data, std::size_t size) {
+  std::vector<PeerSocket> peers(3);
+  std::vector<Fd> theirs;
+  for (const std::uint32_t rank : {1u, 2u}) {
+    int ends[2];
+    fuzz::expect(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0, "no pair of sockets");
+    peers[rank] = {Fd(ends[0]), ""};
+    theirs.emplace_back(ends[1]);
+  }
+  fuzz::expect(send(theirs[0].get(), data, size, MSG_DONTWAIT) == static_cast<ssize_t>(size), "a socket took less than all");
+  for (const Fd& end : theirs) shutdown(end.get(), SHUT_WR);
+  Correspondence correspondence(0, 3, std::move(peers), false);
+  fuzz::expect(!correspondence.all_gather({}, std::numeric_limits<std::int64_t>::max()), "a round without a rank's gift");
+}
+
 /// Everything is taken that comes on two channels, as long as it comes.
 void listen_to_link(const std::uint8_t* data, std::size_t size) {
   int ends[2];
@@ -84,6 +101,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (kind == 'f') receive(data, size);
   if (kind == 'v') (void)unpack_verdict(content_of(data, size));
   if (kind == 'u') (void)place_of_unique_id(std::string(reinterpret_cast<const char*>(data), size));
+  if (kind == 'l') correspond(data, size);
   if (kind == 't') listen_to_link(data, size);
   if (kind == 'h') {
     Hello hello{};

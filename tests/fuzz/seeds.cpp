@@ -6,8 +6,11 @@
 #include <iostream>
 #include <map>
 
+#include "bootstrap/bundle.hpp"
+#include "bootstrap/frame.hpp"
 #include "bootstrap/hello.hpp"
 #include "bootstrap/peers.hpp"
+#include "bootstrap/rounds.hpp"
 #include "transports/tcp/connection.hpp"
 #include "communicator/rank_info.hpp"
 #include "rondo/calibration.hpp"
@@ -42,12 +45,17 @@ Seeds topologies() {
           {"topology/nccl.xml", topology_test::nccl}};
 }
 
-/// Bytes behind the head that send_frame() puts before them.
-std::string frame_of(const std::string& content) {
-  std::string head = "rondofr1";
-  const std::uint64_t numbers[2] = {content.size(), 0};
-  head.append(reinterpret_cast<const char*>(numbers), sizeof numbers);
-  return head + content;
+/// Bytes behind the head that they are sent with.
+std::string frame_of(const std::string& content, Letter::Kind kind = Letter::Kind::verdict) {
+  FrameHead head{{'r', 'o', 'n', 'd', 'o', 'f', 'r', '1'}, content.size(), 0, static_cast<std::uint32_t>(kind)};
+  return std::string(reinterpret_cast<const char*>(&head), sizeof head) + content;
+}
+
+/// What rank 1 may say: that it misses rank 2, and what it gives.
+std::string letters() {
+  Address gift;
+  add_to_bundle(gift, {{std::byte{7}, std::byte{8}}, {}});
+  return frame_of(std::string("\2\0\0\0", 4), Letter::Kind::missing) + frame_of(text_of(gift), Letter::Kind::gift);
 }
 
 Seeds introductions() {
@@ -70,6 +78,7 @@ Seeds introductions() {
           {"introduction/link", "t" + bytes_of(message) + "bytes" + bytes_of(credit)},
           {"introduction/rank", "i" + packed},
           {"introduction/frame", "f" + frame_of(packed)},
+          {"introduction/letters", "l" + letters()},
           {"introduction/verdict", "v" + text_of(pack_verdict(in_bootstrap(Errc::mismatch, "no")))},
           {"introduction/hello", "h" + std::string(reinterpret_cast<const char*>(&hello), sizeof hello)}};
 }

@@ -27,5 +27,8 @@ rondo::CommunicatorOptions forced(std::string_view algorithm);
 inline const std::vector<std::uint32_t> numbers_of_ranks =
     sanitized ? std::vector<std::uint32_t>{1, 2, 3, 5} : std::vector<std::uint32_t>{1, 2, 3, 4, 7, 8};
 
+/// The same where ranks are processes and threads have been tried.
+inline const std::vector<std::uint32_t> few_numbers_of_ranks = sanitized ? std::vector<std::uint32_t>{2} : std::vector<std::uint32_t>{2, 3};
+
 /// A job name nobody else uses.
 std::string fresh_job();
