@@ -16,7 +16,7 @@ using namespace rondo;
 /// The contract, from the death to each survivor's error. Ranks that share two processors took 14 ms at most.
 constexpr std::int64_t bound_ns = 1'000'000'000;
 
-constexpr int rounds = sanitized ? 60 : 200;
+constexpr int rounds = sanitized ? 40 : 200;
 
 /// What survivors were doing: every rank makes the same calls in the same order.
 class Load {

@@ -106,7 +106,7 @@ TEST_CASE("strict reductions have the bits of the one tree, whatever the algorit
       }
   }
   SECTION("as processes") {
-    for (const std::uint32_t ranks : {2u, 3u, 4u, 7u}) {
+    for (const std::uint32_t ranks : sanitized ? std::vector<std::uint32_t>{3} : std::vector<std::uint32_t>{2, 3, 4, 7}) {
       INFO(ranks << " ranks");
       CHECK(complaints(run_processes(ranks, all_sizes, strict())) == "");
       CHECK(complaints(run_processes(ranks, of_halves, strict())) == "");
