@@ -14,6 +14,13 @@ std::uint64_t unacknowledged(int socket) {
   return static_cast<std::uint64_t>(bytes);
 }
 
+bool is_resending(int socket) {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  if (getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return false;
+  return info.tcpi_retransmits != 0 || info.tcpi_ca_state == TCP_CA_Recovery || info.tcpi_ca_state == TCP_CA_Loss;
+}
+
 bool is_cut_off(int socket) {
   constexpr unsigned char least_tries = 3;
   constexpr std::uint32_t patience_ms = 1500;

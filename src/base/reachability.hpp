@@ -12,6 +12,9 @@ std::uint64_t unacknowledged(int socket);
 /// its kernel answers.
 bool is_cut_off(int socket);
 
+/// Whether packets have been lost, and what was in them is sent again. A peer that has no room is none of that kind.
+bool is_resending(int socket);
+
 /// The kernel ends the connection when the peer hasn't acknowledged for so long what it was sent, or has had no room for it; 0: it doesn't.
 void end_after(int socket, unsigned milliseconds);
 

@@ -7,8 +7,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/reachability.hpp"
-
 namespace rondo::tcp {
 namespace {
 

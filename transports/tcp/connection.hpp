@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "base/live_fd.hpp"
+#include "base/reachability.hpp"
 #include "rondo/transport.hpp"
 #include "transports/tcp/buffers.hpp"
 
@@ -49,6 +50,8 @@ class Connection {
   bool has_unwritten() const { return !outgoing_.empty(); }
   /// How many bytes haven't reached the peer's kernel and still may.
   std::uint64_t undelivered() const;
+  /// Whether some of these were lost on the way and are sent again: that takes longer than a peer that listens needs.
+  bool is_resending() const { return !ended_ && rondo::is_resending(socket_.get()); }
   /// The peer hung up, or said what no peer says.
   bool has_ended() const { return ended_; }
   int socket() const { return socket_.get(); }

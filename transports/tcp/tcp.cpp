@@ -1,7 +1,9 @@
 #include "transports/tcp/tcp.hpp"
 
 #include <sys/epoll.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -20,8 +22,10 @@ using tcp::Connection;
 
 /// A broken connection counts as the peer's going only after this long: what its other connections say of it may be still on the way.
 constexpr std::int64_t last_words_ns = 200'000'000;
-/// How long a rank that leaves waits for a peer that takes nothing.
+/// How long a rank that leaves waits for a peer that takes nothing; and where packets that it sent are lost.
 constexpr std::int64_t farewell_ns = 100'000'000;
+constexpr std::int64_t longest_farewell_ns = 3'000'000'000;
+constexpr useconds_t farewell_look_us = 100;
 /// A wait looks at its own peer's connection each time; at all others' only so often.
 constexpr std::int64_t look_ns = 3'000;
 /// And so often it finds out whether peers can still be reached.
@@ -39,10 +43,11 @@ class TcpTransport final : public Transport {
 
   /// What was posted reaches the peers' kernels before this end goes, unless they went first or take nothing any more.
   ~TcpTransport() override {
-    std::int64_t deadline_ns = now_ns() + farewell_ns;
-    for (std::uint64_t last = ~std::uint64_t{0}; last != 0 && now_ns() < deadline_ns;) {
-      const std::uint64_t left = undelivered();
-      if (std::exchange(last, left) > left) deadline_ns = now_ns() + farewell_ns;
+    std::int64_t progress_ns = now_ns();
+    std::uint64_t left = undelivered();
+    while (left != 0 && now_ns() < progress_ns + (resends() ? longest_farewell_ns : farewell_ns)) {
+      usleep(farewell_look_us);
+      if (const std::uint64_t now_left = undelivered(); std::exchange(left, now_left) > now_left) progress_ns = now_ns();
     }
   }
 
@@ -118,6 +123,12 @@ class TcpTransport final : public Transport {
       bytes += peer.connection->undelivered();
     }
     return bytes;
+  }
+
+  bool resends() const {
+    return std::any_of(peers_.begin(), peers_.end(), [](const Peer& peer) {
+      return peer.connection && !peer.connection->is_parents() && peer.connection->is_resending();
+    });
   }
 
   Connection& to(std::uint32_t peer) { return *peers_[peer].connection; }
