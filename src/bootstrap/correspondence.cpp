@@ -39,7 +39,7 @@ Error no_bundle() { return in_bootstrap(Errc::invalid_argument, "a round that is
 
 std::vector<std::uint32_t> ranks_of(const Address& content) {
   std::vector<std::uint32_t> ranks(content.bytes.size() / sizeof(std::uint32_t));
-  std::memcpy(ranks.data(), content.bytes.data(), ranks.size() * sizeof(std::uint32_t));
+  if (!ranks.empty()) std::memcpy(ranks.data(), content.bytes.data(), ranks.size() * sizeof(std::uint32_t));
   return ranks;
 }
 
