@@ -1,9 +1,6 @@
 #include "bootstrap/branches.hpp"
 
-#include <cstring>
-
-#include "base/config.hpp"
-#include "bootstrap/handshake.hpp"
+#include "bootstrap/address_text.hpp"
 #include "bootstrap/meeting.hpp"
 #include "bootstrap/network.hpp"
 #include "bootstrap/own_address.hpp"
@@ -13,25 +10,8 @@ namespace rondo {
 namespace {
 
 Result<std::string> listen_for_children(const Correspondence& correspondence) {
-  const auto& set = config();
-  if (!set) return set.error();
-  if (set->net_interfaces.empty()) return make_unique_id(address_of_end(correspondence.socket()));
-  const auto address = address_of_interface(set->net_interfaces);
+  const auto address = chosen_address([&] { return address_of_end(correspondence.socket()); });
   return address ? make_unique_id(*address) : address.error();
-}
-
-Address address_of(const std::string& text) {
-  const auto* const begin = reinterpret_cast<const std::byte*>(text.data());
-  return {{begin, begin + text.size()}, {}};
-}
-
-std::string text_of(const Address& address) { return {reinterpret_cast<const char*>(address.bytes.data()), address.bytes.size()}; }
-
-/// Where the ranks that have this id meet, if they are of this job.
-Result<MeetingPlace> place_of(const std::string& id, const JobKey& key) {
-  auto place = place_of_unique_id(id);
-  if (place) place->key = combine(key, place->key);
-  return place;
 }
 
 /// One rank's new connections.
@@ -50,7 +30,7 @@ class Branching {
 
  private:
   Result<void> call_parent(const std::string& id) {
-    const auto meeting = place_of(id, key_);
+    const auto meeting = place_of_unique_id(id, key_);
     if (!meeting) return meeting.error();
     correspondence_.await({place_.parent});
     const StaysAway is_over = [this](std::uint32_t) { return correspondence_.is_over(); };
@@ -61,7 +41,7 @@ class Branching {
   }
 
   Result<void> await_children(const std::string& id) {
-    const auto meeting = place_of(id, key_);
+    const auto meeting = place_of_unique_id(id, key_);
     if (!meeting) return meeting.error();
     auto door = open_network_door(*meeting, deadline_ns_, take_listener(id));
     if (!door) return door.error();

@@ -70,7 +70,7 @@ std::vector<PeerSocket> Correspondence::take_peers() {
 Result<Gathered> Correspondence::all_gather(const Address& own, std::int64_t deadline_ns) {
   if (auto over = run(own, deadline_ns); !over) return over.error();
   crash_point("bootstrap: a round spread");
-  if (form_ == Form::bundles) return open_bundle(*bundle_, place().size);
+  if (form_ == Form::bundles) return open_bundle(*std::exchange(bundle_, nullptr), place().size);
   if (place().rank != 0) return std::exchange(all_, Gathered());
   Gathered all;
   auto copy = duplicate(own);

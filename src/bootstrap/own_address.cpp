@@ -9,6 +9,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/config.hpp"
 #include "base/fd.hpp"
 #include "base/text.hpp"
 #include "bootstrap/network.hpp"
@@ -65,6 +66,12 @@ Result<std::string> address_of_interface(const std::vector<std::string>& names) 
   for (const auto& [interface, address] : all)
     if (have.find(interface) == std::string::npos) have += (have.empty() ? "" : ", ") + interface;
   return in_bootstrap(Errc::invalid_argument, "RONDO_NET_INTERFACES='" + wanted + "': none of them has an address here; accepted: some of " + have);
+}
+
+Result<std::string> chosen_address(const std::function<std::string()>& otherwise) {
+  const auto& set = config();
+  if (!set) return set.error();
+  return set->net_interfaces.empty() ? Result<std::string>(otherwise()) : address_of_interface(set->net_interfaces);
 }
 
 std::string likely_address(const std::string& host) {

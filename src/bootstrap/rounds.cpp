@@ -107,7 +107,7 @@ void Rounds::hear_verdict(const Error& verdict) {
 void Rounds::lose(std::uint32_t peer, const Error& cause) {
   if (state_ == State::failed) return;
   // Rank 0 may leave when it is through, while others wait for it by way of others still; if it was lost, these say so.
-  if (state_ == State::waiting && peer == 0 && place_.parent != 0) return;
+  if (cause.code == Errc::io && state_ == State::waiting && peer == 0 && place_.parent != 0) return;
   fail(lost(peer, whom_(peer), cause));
 }
 

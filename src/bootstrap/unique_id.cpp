@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <map>
 #include <mutex>
-#include <optional>
 
 #include "base/config.hpp"
 #include "base/descriptors.hpp"
@@ -59,7 +58,7 @@ Result<std::string> make_unique_id(const std::string& address) {
   return id;
 }
 
-Result<MeetingPlace> place_of_unique_id(const std::string& id) {
+Result<MeetingPlace> place_of_unique_id(const std::string& id, const std::optional<JobKey>& job_key) {
   const Error wrong =
       in_bootstrap(Errc::invalid_argument, "what ranks were given to meet by isn't a unique id; accepted: the text that unique_id() gave on rank 0");
   const std::size_t host_end = id.find('/', kind.size()), port_end = id.find('/', host_end + 1);
@@ -70,7 +69,9 @@ Result<MeetingPlace> place_of_unique_id(const std::string& id) {
   std::size_t bytes = 0;
   if (!port || *port == 0 || *port > UINT16_MAX || digits.size() != key_digits) return wrong;
   if (sodium_hex2bin(key.data(), key.size(), digits.data(), digits.size(), nullptr, &bytes, nullptr) != 0 || bytes != key.size()) return wrong;
-  return MeetingPlace{id.substr(kind.size(), host_end - kind.size()), static_cast<std::uint16_t>(*port), "id " + id.substr(0, port_end), JobKey(key)};
+  const JobKey own(key);
+  return MeetingPlace{id.substr(kind.size(), host_end - kind.size()), static_cast<std::uint16_t>(*port), "id " + id.substr(0, port_end),
+                      job_key ? combine(*job_key, own) : own};
 }
 
 Fd take_listener(const std::string& id) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/fd.hpp"
@@ -17,8 +18,8 @@ inline const std::string no_unique_id = "-";           ///< what a rank that can
 /// invalid_argument (the address isn't this machine's), out_of_resources.
 Result<std::string> make_unique_id(const std::string& address);
 
-/// Where the ranks that have this id meet. Error invalid_argument: it isn't one.
-Result<MeetingPlace> place_of_unique_id(const std::string& id);
+/// Where the ranks that have this id meet, by its key and their job's, where that has one. Error invalid_argument: it isn't one.
+Result<MeetingPlace> place_of_unique_id(const std::string& id, const std::optional<JobKey>& job_key = {});
 
 /// The listener of an id that this process made and nobody has taken yet; else none.
 Fd take_listener(const std::string& id);

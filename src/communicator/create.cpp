@@ -171,7 +171,7 @@ Result<RankInfo> introduction(std::uint32_t rank, std::uint32_t size, const Comm
   own.user = getuid();
   own.meeting = fresh_meeting();
   own.process = getpid();
-  auto address = config()->net_interfaces.empty() ? Result<std::string>(bootstrap.own_address()) : address_of_interface(config()->net_interfaces);
+  auto address = chosen_address([&] { return bootstrap.own_address(); });
   if (!address) return address.error();
   own.address = std::move(*address);
   own.infiniband = has_infiniband();

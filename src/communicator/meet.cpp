@@ -3,12 +3,12 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cstring>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "base/log.hpp"
+#include "bootstrap/address_text.hpp"
 #include "bootstrap/handshake.hpp"
 #include "bootstrap/network.hpp"
 #include "bootstrap/own_address.hpp"
@@ -22,15 +22,6 @@ namespace {
 std::string name_of(const JobEnvironment& job) {
   return std::to_string(job.master_port) + "/" + job.run_id + "/" + std::to_string(job.restart_count);
 }
-
-Address address_of(const std::string& text) {
-  Address address;
-  address.bytes.resize(text.size());
-  std::memcpy(address.bytes.data(), text.data(), text.size());
-  return address;
-}
-
-std::string text_of(const Address& address) { return {reinterpret_cast<const char*>(address.bytes.data()), address.bytes.size()}; }
 
 /// The key of this process's configuration; null: there is none. An error where the user requires one, unless it isn't `wanted`: the launcher's way
 /// between the ranks, which an id went, takes no key to trust.
@@ -85,13 +76,6 @@ Result<std::unique_ptr<Bootstrap>> meet_at(std::uint32_t rank, std::uint32_t siz
   return make_local_bootstrap(rank, size, *name, deadline_ns, stays_away);
 }
 
-/// Where ranks that have this id meet, by its key and the job's where there is one.
-Result<MeetingPlace> place_by(const std::string& id, const std::optional<JobKey>& key) {
-  auto place = place_of_unique_id(id);
-  if (place && key) place->key = combine(*key, place->key);
-  return place;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Bootstrap>> meet(const JobEnvironment& job, std::int64_t deadline_ns, const StaysAway& stays_away) {
@@ -109,12 +93,9 @@ Result<std::unique_ptr<Bootstrap>> meet(const JobEnvironment& job, std::int64_t 
 Result<std::string> fresh_unique_id() {
   const auto& set = config();
   if (!set) return set.error();
-  if (set->net_interfaces.empty()) {
-    const Environment environment = read_environment();
-    const auto master = environment.find("MASTER_ADDR");
-    return make_unique_id(likely_address(master == environment.end() ? "" : master->second));
-  }
-  const auto address = address_of_interface(set->net_interfaces);
+  const Environment environment = read_environment();
+  const auto master = environment.find("MASTER_ADDR");
+  const auto address = chosen_address([&] { return likely_address(master == environment.end() ? "" : master->second); });
   return address ? make_unique_id(*address) : address.error();
 }
 
@@ -128,7 +109,7 @@ Result<std::unique_ptr<Bootstrap>> meet_through(Launcher& launcher, std::int64_t
   const auto key = configured_key(!launcher.is_private());
   if (!key) return key.error();
   if (!launcher.is_private() && launcher.rank == 0 && !*key) warn_of_a_public_id();
-  const auto place = place_by(*id, *key);
+  const auto place = place_of_unique_id(*id, *key);
   if (!place) return place.error();
   return meet_at(launcher.rank, launcher.size, *place, deadline_ns, stays_away, take_listener(*id));
 }
@@ -137,7 +118,7 @@ Result<std::unique_ptr<Bootstrap>> meet_by_id(std::uint32_t rank, std::uint32_t 
                                               const StaysAway& stays_away, Given given) {
   const auto key = given == Given::somehow ? configured_key() : Result<std::optional<JobKey>>(std::nullopt);
   if (!key) return key.error();
-  const auto place = place_by(id, *key);
+  const auto place = place_of_unique_id(id, *key);
   if (!place) return place.error();
   Fd listener = take_listener(id);
   if (rank == 0 && !listener)

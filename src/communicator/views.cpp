@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "bootstrap/address_text.hpp"
 
 namespace rondo {
 namespace {
@@ -17,7 +18,7 @@ std::map<std::string, std::vector<std::uint32_t>> ranks_by_view(const std::vecto
 
 /// A view with the ranks that have it.
 Result<Topology> read_view(const Address& told, const std::vector<std::uint32_t>& ranks, const std::vector<RankInfo>& infos) {
-  const std::string text(reinterpret_cast<const char*>(told.bytes.data()), told.bytes.size());
+  const std::string text = text_of(told);
   auto topology = read_topology_json(text);
   if (topology && hash_of(text) == infos[ranks.front()].view && topology->ranks.empty() && !topology->hosts.empty()) {
     for (const std::uint32_t rank : ranks) topology->ranks.push_back({0, infos[rank].process, infos[rank].cpus, -1});
@@ -38,12 +39,8 @@ View view_of(Topology topology) {
 
 Result<Topology> merge_views(Bootstrap& bootstrap, const View& own, const std::vector<RankInfo>& infos, std::uint32_t rank, std::int64_t deadline_ns) {
   const auto ranks = ranks_by_view(infos);
-  Address told;
-  if (ranks.at(own.name).front() == rank) {
-    const auto* const begin = reinterpret_cast<const std::byte*>(own.text.data());
-    told.bytes.assign(begin, begin + own.text.size());
-  }
-  auto all = bootstrap.all_gather(told, deadline_ns);
+  const bool gives = ranks.at(own.name).front() == rank;
+  auto all = bootstrap.all_gather(gives ? address_of(own.text) : Address{}, deadline_ns);
   if (!all) return all.error();
   std::map<std::uint32_t, std::pair<Topology, const std::vector<std::uint32_t>*>> views;  // by first rank
   for (const auto& [name, members] : ranks) {

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <thread>
 
+#include "bootstrap/address_text.hpp"
 #include "strangers.hpp"
 #include "support/catch.hpp"
 
@@ -82,11 +83,7 @@ TEST_CASE("a rank whose machine isn't the one that it announced is named") {
   auto infos = infos_of({a, b});
   infos[1].view[0] = infos[1].view[0] == '0' ? '1' : '0';
   auto ends = make_in_process_bootstrap(2);
-  Address told;
-  const View lie = view_of(b);
-  const auto* const begin = reinterpret_cast<const std::byte*>(lie.text.data());
-  told.bytes.assign(begin, begin + lie.text.size());
-  std::thread liar([&] { (void)ends[1]->all_gather(told, INT64_MAX); });
+  std::thread liar([&] { (void)ends[1]->all_gather(address_of(view_of(b).text), INT64_MAX); });
   const auto merged = merge_views(*ends[0], view_of(a), infos, 0, INT64_MAX);
   liar.join();
   REQUIRE_FALSE(merged);

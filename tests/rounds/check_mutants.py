@@ -26,7 +26,7 @@ MUTANTS = [
     ("rank 0 doesn't ask who is missing", "  asked_ = true;\n  for (std::uint32_t rank = 1; rank < place_.size; ++rank) letters_.push_back({rank, Letter::Kind::who_is_missing});",
      "  fail(missing());"),
     ("a verdict is passed over", "if (state_ != State::failed) fail(verdict);", ""),
-    ("rank 0 may not leave while others wait for it by way of others", "  if (state_ == State::waiting && peer == 0 && place_.parent != 0) return;\n", ""),
+    ("rank 0 may not leave while others wait for it by way of others", "  if (cause.code == Errc::io && state_ == State::waiting && peer == 0 && place_.parent != 0) return;\n", ""),
     ("the parent may leave while it is waited for", "state_ == State::waiting && peer == 0 && place_.parent != 0", "state_ == State::waiting && peer == place_.parent"),
     ("a rank that gathers may be left", "  fail(lost(peer, whom_(peer), cause));", "  if (state_ != State::gathering) fail(lost(peer, whom_(peer), cause));"),
     ("who has no patience left blames rank 0", "return fail(late({place_.parent}));", "return fail(late({0}));"),
