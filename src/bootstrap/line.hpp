@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <memory>
+#include <utility>
 
 #include "bootstrap/frame.hpp"
 #include "bootstrap/peers.hpp"

@@ -1,7 +1,6 @@
 // One topology of what all ranks see, each view of a machine sent once.
 #include "communicator/views.hpp"
 
-#include <mutex>
 #include <thread>
 
 #include "bootstrap/address_text.hpp"

@@ -1,6 +1,8 @@
 // How ranks meet and go through rounds: whole jobs, simulated. Longer runs: simulate_rounds.
 #include "bootstrap/rounds.hpp"
 
+#include <algorithm>
+
 #include "bootstrap/attendance.hpp"
 #include "bootstrap/peers.hpp"
 #include "simulation.hpp"
