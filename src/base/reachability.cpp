@@ -7,6 +7,17 @@
 #include <sys/socket.h>
 
 namespace rondo {
+namespace {
+
+/// All zeros where the kernel doesn't say.
+tcp_info state_of(int socket) {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  (void)getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size);
+  return info;
+}
+
+}  // namespace
 
 std::uint64_t unacknowledged(int socket) {
   int bytes = 0;
@@ -15,18 +26,14 @@ std::uint64_t unacknowledged(int socket) {
 }
 
 bool is_resending(int socket) {
-  tcp_info info{};
-  socklen_t size = sizeof info;
-  if (getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return false;
+  const tcp_info info = state_of(socket);
   return info.tcpi_retransmits != 0 || info.tcpi_ca_state == TCP_CA_Recovery || info.tcpi_ca_state == TCP_CA_Loss;
 }
 
 bool is_cut_off(int socket) {
   constexpr unsigned char least_tries = 3;
   constexpr std::uint32_t patience_ms = 1500;
-  tcp_info info{};
-  socklen_t size = sizeof info;
-  if (getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return false;
+  const tcp_info info = state_of(socket);
   // probes: where this host has no way to the peer any more, so that nothing leaves at all
   const bool tried = info.tcpi_retransmits >= least_tries || info.tcpi_probes >= least_tries;
   return tried && info.tcpi_last_ack_recv > patience_ms && unacknowledged(socket) != 0;

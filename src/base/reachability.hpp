@@ -15,6 +15,9 @@ bool is_cut_off(int socket);
 /// Whether packets have been lost, and what was in them is sent again. A peer that has no room is none of that kind.
 bool is_resending(int socket);
 
+/// After so long without a word a peer's machine counts as gone, where a death is to be found within 3 s.
+inline constexpr unsigned longest_silence_ms = 1700;
+
 /// The kernel ends the connection when the peer hasn't acknowledged for so long what it was sent, or has had no room for it; 0: it doesn't.
 void end_after(int socket, unsigned milliseconds);
 

@@ -259,8 +259,8 @@ std::uint64_t Correspondence::largest(std::uint32_t peer, Letter::Kind kind) con
 void Correspondence::hear(std::uint32_t peer, Letter::Kind kind, Gathered content) {
   if (kind == Letter::Kind::gift) return take_gift(peer, std::move(content));
   if (kind == Letter::Kind::all) return take_all(peer, std::move(content));
-  const auto verdict = unpack_verdict(content[0]);
-  if (kind == Letter::Kind::verdict && !verdict) return rounds_.hear_verdict(verdict.error());
+  if (kind == Letter::Kind::verdict)
+    if (const auto verdict = unpack_verdict(content[0]); !verdict) return rounds_.hear_verdict(verdict.error());
   rounds_.hear(peer, kind, kind == Letter::Kind::missing ? ranks_of(content[0]) : std::vector<std::uint32_t>());
 }
 

@@ -52,7 +52,6 @@ class FrameReader {
  public:
   FrameReader() = default;
   FrameReader(FrameReader&&) = default;
-  FrameReader& operator=(FrameReader&&) = default;
   ~FrameReader() { drop(); }
 
   /// done: a frame is there. `largest`: of its bytes; memory is taken as they come. Errors: io when the peer has gone, invalid_argument when it is no frame,

@@ -23,8 +23,10 @@ Lifelines::Lifelines(std::vector<PeerSocket> peers) : lost_ns_(new std::atomic<s
   // Heartbeats are data: a lost packet is sent again several times before the line counts as dead. A keepalive's probe would have one chance.
   const int off = 0;
   for (PeerSocket& peer : peers) {
-    if (peer.socket) (void)setsockopt(peer.socket.get(), SOL_SOCKET, SO_KEEPALIVE, &off, sizeof off);
-    if (peer.socket) end_after(peer.socket.get(), 1700);
+    if (peer.socket) {
+      (void)setsockopt(peer.socket.get(), SOL_SOCKET, SO_KEEPALIVE, &off, sizeof off);
+      end_after(peer.socket.get(), longest_silence_ms);
+    }
     lines_.emplace_back(std::move(peer.socket));
   }
   unheard_.assign(lines_.size(), 0);

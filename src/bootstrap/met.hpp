@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <vector>
 
 #include "bootstrap/bootstrap.hpp"
 #include "bootstrap/correspondence.hpp"

@@ -44,7 +44,7 @@ void tune(int socket) {
   set(IPPROTO_TCP, TCP_KEEPIDLE, 1);
   set(IPPROTO_TCP, TCP_KEEPINTVL, 1);
   set(IPPROTO_TCP, TCP_KEEPCNT, 2);
-  end_after(socket, 1700);
+  end_after(socket, longest_silence_ms);
   try_often(socket);
 }
 

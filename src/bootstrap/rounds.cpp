@@ -18,11 +18,11 @@ void Rounds::branch(TreePlace place) {
   unsent_ = given_;
 }
 
-std::vector<std::uint32_t> Rounds::missing_children() const {
-  std::vector<std::uint32_t> missing;
-  for (std::size_t child = 0; child < given_.size(); ++child)
-    if (!given_[child]) missing.push_back(place_.children[child]);
-  return missing;
+std::vector<std::uint32_t> Rounds::children_with(const std::vector<bool>& flags, bool flag) const {
+  std::vector<std::uint32_t> children;
+  for (std::size_t child = 0; child < flags.size(); ++child)
+    if (flags[child] == flag) children.push_back(place_.children[child]);
+  return children;
 }
 
 std::vector<std::uint32_t> Rounds::missing_here() const {
@@ -113,12 +113,7 @@ void Rounds::lose(std::uint32_t peer, const Error& cause) {
 
 void Rounds::pass_time(std::int64_t now_ns) {
   if (!in_round() || now_ns < next_ns()) return;
-  if (state_ == State::spreading) {
-    std::vector<std::uint32_t> slow;
-    for (std::size_t child = 0; child < unsent_.size(); ++child)
-      if (unsent_[child]) slow.push_back(place_.children[child]);
-    return fail(late(slow));
-  }
+  if (state_ == State::spreading) return fail(late(children_with(unsent_, true)));
   // Its parent had less patience, and hasn't said a word.
   if (!is_root()) return fail(late({place_.parent}));
   if (asked_) return fail(missing());

@@ -75,7 +75,8 @@ class Rounds {
  private:
   bool in_round() const { return state_ == State::gathering || state_ == State::waiting || state_ == State::spreading; }
   bool is_root() const { return place_.rank == 0; }
-  std::vector<std::uint32_t> missing_children() const;
+  std::vector<std::uint32_t> children_with(const std::vector<bool>& flags, bool flag) const;
+  std::vector<std::uint32_t> missing_children() const { return children_with(given_, false); }
   std::vector<std::uint32_t> missing_here() const;
   void go_on();
   void spread();

@@ -9,7 +9,7 @@
 namespace rondo {
 namespace {
 
-/// By name: the first rank that has this view, and all that have it.
+/// By name: the ranks that have this view.
 std::map<std::string, std::vector<std::uint32_t>> ranks_by_view(const std::vector<RankInfo>& infos) {
   std::map<std::string, std::vector<std::uint32_t>> ranks;
   for (std::uint32_t rank = 0; rank < infos.size(); ++rank) ranks[infos[rank].view].push_back(rank);
@@ -42,17 +42,15 @@ Result<Topology> merge_views(Bootstrap& bootstrap, const View& own, const std::v
   const bool gives = ranks.at(own.name).front() == rank;
   auto all = bootstrap.all_gather(gives ? address_of(own.text) : Address{}, deadline_ns);
   if (!all) return all.error();
-  std::map<std::uint32_t, std::pair<Topology, const std::vector<std::uint32_t>*>> views;  // by first rank
-  for (const auto& [name, members] : ranks) {
-    auto view = read_view((*all)[members.front()], members, infos);
-    if (!view) return view.error();
-    views.emplace(members.front(), std::pair(std::move(*view), &members));
-  }
   std::vector<Topology> graphs;
   std::vector<std::uint32_t> order;  // of the ranks as they come
-  for (auto& [first, view] : views) {
-    graphs.push_back(std::move(view.first));
-    order.insert(order.end(), view.second->begin(), view.second->end());
+  for (std::uint32_t first = 0; first < infos.size(); ++first) {
+    const auto& members = ranks.at(infos[first].view);
+    if (members.front() != first) continue;
+    auto view = read_view((*all)[first], members, infos);
+    if (!view) return view.error();
+    graphs.push_back(std::move(*view));
+    order.insert(order.end(), members.begin(), members.end());
   }
   Topology merged = merge(graphs);
   std::vector<RankPlace> places(infos.size());

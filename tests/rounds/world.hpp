@@ -74,6 +74,9 @@ class World {
   Outcome run();
 
  private:
+  /// In the tree by which rounds go after the first.
+  TreePlace place_of(std::uint32_t rank) const { return rondo::place_in_tree(rank, job_.ranks, job_.fan_out); }
+
   // Faults, and whether all did as they must: simulation.cpp.
   std::int64_t chance(std::int64_t most) { return static_cast<std::int64_t>(network_.random() % static_cast<std::uint64_t>(most)); }
   /// At some moment, of which there are as many in each phase as things happen in it; to any rank that lives.
@@ -97,7 +100,6 @@ class World {
   void open_door(std::uint32_t rank);
   /// Those who are there hear it, those who come within `ns` when they come.
   void dismiss(std::uint32_t rank, std::int64_t ns);
-  std::uint32_t first_round(std::uint32_t rank) const { return rank == 0 && branches_ ? look_up : 1; }
 
   // Rounds: world_rounds.cpp.
   void enter_soon(std::uint32_t rank, std::uint32_t round);

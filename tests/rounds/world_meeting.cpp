@@ -1,6 +1,7 @@
 // How a simulated job's ranks find and meet one another.
 #include <cerrno>
 
+#include "bootstrap/meeting.hpp"
 #include "bootstrap/peers.hpp"
 #include "world.hpp"
 
@@ -16,13 +17,9 @@ constexpr std::int64_t linger_ns = 500 * ms;
 void World::start(std::uint32_t rank) {
   if (!is_up(rank)) return;
   members_[rank].rounds = std::make_unique<Rounds>(place_in_tree(rank, job_.ranks, job_.ranks), [](std::uint32_t) { return ""; });
-  if (rank == 0) {
-    std::vector<std::uint32_t> others;
-    for (std::uint32_t other = 1; other < job_.ranks; ++other) others.push_back(other);
-    members_[0].listens = true;
-    return hold(0, std::move(others));
-  }
-  approach(rank, 0);
+  if (rank != 0) return approach(rank, 0);
+  members_[0].listens = true;
+  hold(0, all_but_first(job_.ranks));
 }
 
 void World::approach(std::uint32_t rank, std::uint32_t goal) {
@@ -36,7 +33,7 @@ void World::approach(std::uint32_t rank, std::uint32_t goal) {
 
 std::int64_t World::patience(std::uint32_t rank) const {
   const bool apart = members_[rank].heard_whole != 0;  // from rank 0
-  return members_[rank].deadline_ns + (apart ? verdict_grace_ns * place_in_tree(rank, job_.ranks, job_.fan_out).depth : 0);
+  return members_[rank].deadline_ns + (apart ? verdict_grace_ns * place_of(rank).depth : 0);
 }
 
 void World::call(std::uint32_t rank) {
@@ -85,7 +82,7 @@ void World::hold(std::uint32_t rank, std::vector<std::uint32_t> awaited) {
   member.dismissed = false;
   member.seated.clear();
   member.attendance = std::make_unique<Attendance>(JobName{"job", job_.ranks}, rank, "", std::move(awaited));
-  if (rank != 0) member.rounds->await(place_in_tree(rank, job_.ranks, job_.fan_out).children);
+  if (rank != 0) member.rounds->await(place_of(rank).children);
   network_.at(patience(rank), [this, rank] {
     if (!is_up(rank) || members_[rank].phase != Phase::holding || members_[rank].dismissed) return;
     members_[rank].attendance->refuse(members_[rank].attendance->missing());
@@ -112,7 +109,7 @@ void World::open_door(std::uint32_t rank) {
   if (holder.phase != Phase::holding) return;
   if (holder.attendance->is_complete() && holder.attendance->refusal()) return give_up(rank, *holder.attendance->refusal());
   if (holder.attendance->refusal()) return dismiss(rank, linger_ns);
-  if (holder.attendance->is_complete()) enter_soon(rank, holder.round == look_up && branches_ && rank != 0 ? 1 : first_round(rank));
+  if (holder.attendance->is_complete()) enter_soon(rank, rank == 0 && branches_ ? look_up : 1);
 }
 
 void World::dismiss(std::uint32_t rank, std::int64_t ns) {

@@ -18,7 +18,7 @@ std::uint64_t value_of(std::uint32_t rank, std::uint32_t round) { return (rank +
 void World::enter_soon(std::uint32_t rank, std::uint32_t round) {
   Member& member = members_[rank];
   member.phase = Phase::between;
-  if (round == 1 && branches_) member.rounds->branch(place_in_tree(rank, job_.ranks, job_.fan_out));
+  if (round == 1 && branches_) member.rounds->branch(place_of(rank));
   member.round = round;
   for (const auto& [from, parcel] : std::exchange(member.unread, {}))
     if (parcel) receive(rank, from, *parcel);
@@ -28,7 +28,7 @@ void World::enter_soon(std::uint32_t rank, std::uint32_t round) {
   network_.at(network_.now() + pause, [this, rank] {
     if (!is_up(rank)) return;
     Member& ready = members_[rank];
-    if (ready.round == look_up) ready.listens = rank == 0 || !place_in_tree(rank, job_.ranks, job_.fan_out).children.empty();
+    if (ready.round == look_up) ready.listens = rank == 0 || !place_of(rank).children.empty();
     ready.phase = Phase::in_round;
     ready.rounds->enter(ready.deadline_ns);
     look_at_clock(rank);
@@ -91,13 +91,13 @@ void World::finish_round(std::uint32_t rank) {
   ++member.heard_whole;
   if (member.round == last_round) return end(rank, "");
   if (member.round != look_up) return enter_soon(rank, member.round + 1);
-  const TreePlace place = place_in_tree(rank, job_.ranks, job_.fan_out);
+  const TreePlace place = place_of(rank);
   if (place.depth > 1) return approach(rank, place.parent);
   branch(rank);
 }
 
 void World::branch(std::uint32_t rank) {
-  const TreePlace place = place_in_tree(rank, job_.ranks, job_.fan_out);
+  const TreePlace place = place_of(rank);
   if (place.depth == 0 || place.children.empty()) return enter_soon(rank, 1);
   hold(rank, place.children);
 }
@@ -141,7 +141,7 @@ void World::receive(std::uint32_t rank, std::uint32_t from, const Parcel& parcel
 bool World::is_unread(std::uint32_t rank, std::uint32_t from) const {
   const Phase phase = members_[rank].phase;
   if (phase == Phase::in_round && members_[rank].rounds->state() == Rounds::State::spreading) return true;
-  return phase == Phase::holding && (rank == 0 || place_in_tree(rank, job_.ranks, job_.fan_out).child(from));
+  return phase == Phase::holding && (rank == 0 || place_of(rank).child(from));
 }
 
 void World::lose(std::uint32_t rank, std::uint32_t peer) {
