@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -38,7 +39,7 @@ class Transport {
   /// Set-up's first half: what the peers need to reach this rank.
   virtual Result<Address> address() = 0;
   /// Set-up's second half: all addresses, by rank. Waits until `deadline_ns` (monotonic). A pair that can't be served is found
-  /// out here: unsupported, with the reason.
+  /// out here: unsupported, with the reason; or, where pairs connect when they first need to, later by refusal().
   virtual Result<void> connect(const std::vector<Address>& all, std::int64_t deadline_ns) = 0;
 
   /// Mapped: the segment of rank `rank` (zeroed at the start). Message transports return null.
@@ -51,7 +52,7 @@ class Transport {
   virtual void give_back(std::uint64_t /*offset*/, std::uint64_t /*bytes*/) {}
 
   /// Message: a free slot of at least `bytes` towards `peer`, payload null while `depth` messages are under way.
-  /// A pair is connected once a message has gone each way: so creation sends one. Only from then on its ranks survive one another.
+  /// Where pairs are connected() from the beginning, a message each way completes that: so creation sends one. Only from then on its ranks survive one another.
   virtual Message send_slot(std::uint32_t /*peer*/, std::uint32_t /*channel*/, std::uint64_t /*bytes*/) { return {}; }
   /// Message: sends the slot that send_slot() gave.
   virtual void post(std::uint32_t /*peer*/, std::uint32_t /*channel*/) {}
@@ -63,6 +64,13 @@ class Transport {
   virtual void progress() {}
   /// Message: whether all that was posted on this link has left this rank. Until then the peer may need its progress().
   virtual bool idle(std::uint32_t /*peer*/, std::uint32_t /*channel*/) { return true; }
+
+  /// Message: whether there is a connection with this peer, or one under way. The first message that either sends the other makes one.
+  virtual bool connected(std::uint32_t /*peer*/) const { return true; }
+  /// Message: makes a connection with this peer where there is none, without a message.
+  virtual void call(std::uint32_t /*peer*/) {}
+  /// Message: why no connection could be made with this peer, which is gone() then; peer_failed where nobody was there any more.
+  virtual std::optional<Error> refusal(std::uint32_t /*peer*/) const { return std::nullopt; }
 
   /// Whether this rank is known to have gone, by death or by leaving. Thread-safe, one load.
   virtual bool gone(std::uint32_t rank) const = 0;

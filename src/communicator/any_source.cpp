@@ -8,6 +8,9 @@ namespace rondo {
 
 namespace {
 
+/// A receive that waits for so long wants to know of all that may send.
+constexpr std::int64_t call_after_ns = 100'000'000;
+
 Error wrong(Errc code, const std::string& detail) { return Error{code, detail, 0, "call"}; }
 
 }  // namespace
@@ -128,6 +131,9 @@ std::optional<Error> Communicator::Impl::look_for_senders(Operation& operation) 
   operation.next_check_ns = now + check_interval_ns;
   const std::string what = "recv_any of " + std::to_string(operation.task.key.count) + " " + std::string(to_string(operation.task.key.type));
   const std::string where = "rank " + std::to_string(rank());
+  if (now - operation.started_ns > call_after_ns)
+    for (std::uint32_t peer = 0; peer < size(); ++peer)
+      if (peer != rank()) parts_.transport->call(peer);  // it may be the one that sends: its end is to be heard of
   if (auto lost = find_lost_sender(what)) return lost;
   if (now - operation.started_ns <= operation.timeout_ns) return std::nullopt;
   return Error{Errc::deadline_exceeded,
@@ -139,6 +145,12 @@ std::optional<Error> Communicator::Impl::look_for_senders(Operation& operation) 
 std::optional<Error> Communicator::Impl::all_left(std::uint32_t left, const std::string& what) const {
   if (left + 1 < size() || is_receiving()) return std::nullopt;
   return Error{Errc::peer_failed, "all other ranks left the communicator before " + what, 0, "rank " + std::to_string(rank())};
+}
+
+/// Whether nobody was there any more when this rank first called it.
+bool Communicator::Impl::has_left_unheard(std::uint32_t peer) const {
+  const auto refusal = parts_.transport->refusal(peer);
+  return refusal && refusal->code == Errc::peer_failed;
 }
 
 std::optional<Error> Communicator::Impl::find_lost_sender(const std::string& what) {
@@ -153,7 +165,7 @@ std::optional<Error> Communicator::Impl::find_lost_sender(const std::string& wha
     } else {
       const Notice& notice = parts_.status_links->of(peer);
       if (notice.kind == Notice::Kind::failed) return passed_on(peer, notice.code, notice.text);
-      if (notice.kind == Notice::Kind::left) state = MemberState::left;
+      if (notice.kind == Notice::Kind::left || has_left_unheard(peer)) state = MemberState::left;
     }
     if (state == MemberState::left) ++left;
     else if (state != MemberState::running || gone) return blame(peer, state, what);

@@ -90,8 +90,7 @@ Error cause_of(const Error& error, Bootstrap& bootstrap) {
 /// The transport of a rank, not connected yet; where hosts are apart its memory is.
 Result<std::unique_ptr<Transport>> make_transport(const CommunicatorParts& parts, const std::vector<RankInfo>& infos, std::uint64_t segment_bytes,
                                                   Bootstrap& bootstrap, std::int64_t deadline_ns) {
-  const auto is_over = [&] { return bootstrap.is_over(); };
-  const TransportRequest request{parts.rank, parts.size, segment_bytes, bootstrap.passes_descriptors(), parts.address, parts.hosts, is_over};
+  const TransportRequest request{parts.rank, parts.size, segment_bytes, bootstrap.passes_descriptors(), parts.address, parts.hosts};
   auto transport = choose_transport(parts.options.transport, infos, request);
   if (!transport || parts.hosts.empty()) return transport;
   auto memory = share_memory(parts.hosts, infos, parts.rank, segment_bytes, bootstrap, deadline_ns);

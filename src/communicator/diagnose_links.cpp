@@ -10,8 +10,6 @@ namespace {
 constexpr std::int64_t tell_after_ns = 100'000'000;
 /// How long the messages of a rank that has said that it leaves may still be under way.
 constexpr std::int64_t last_words_ns = 200'000'000;
-/// How long a rank that fails turns the crank for its last words.
-constexpr std::int64_t farewell_ns = 20'000'000;
 /// How long a rank that is lost, and perhaps had done its part, is no reason for others' calls not to end.
 constexpr std::int64_t lost_to_others_ns = 400'000'000;
 
@@ -23,8 +21,17 @@ std::optional<Error> Communicator::Impl::diagnose_links(const Channel& channel, 
   if (auto error = find_told_mismatch()) return error;
   if (auto error = find_told_failure(channel, operation)) return error;
   if (auto error = find_lost_link(channel, operation)) return error;
-  if (&channel == main_.get() && now_ns() - operation.started_ns > tell_after_ns) parts_.status_links->tell_waiting(own_call());
+  if (now_ns() - operation.started_ns < tell_after_ns) return std::nullopt;
+  call_awaited(channel, operation);
+  if (&channel == main_.get()) parts_.status_links->tell_waiting(own_call());
   return std::nullopt;
+}
+
+/// Whom this rank waits for it is connected with from now on, so that it learns of their end.
+void Communicator::Impl::call_awaited(const Channel& channel, const Operation& operation) const {
+  const Context& context = channel.context;
+  for (std::uint32_t member = 0; member < context.size(); ++member)
+    if (member != context.rank() && operation.run.waits_for(member)) parts_.transport->call(context.member(member));
 }
 
 /// The collective that this rank is in, or was in last.
@@ -85,6 +92,8 @@ std::optional<Error> Communicator::Impl::find_lost_link(const Channel& channel, 
     if (!operation.run.waits_for(member)) continue;
     if (left && now - notice.heard_ns > last_words_ns)
       return Error{Errc::peer_failed, who(channel, member) + " left the communicator before " + call, 0, where};
+    if (auto refusal = parts_.transport->refusal(context.member(member)); refusal && parts_.transport->gone(context.member(member)))
+      return Error{Errc::peer_failed, who(channel, member) + " died or left before " + call + ", or is cut off: " + refusal->detail, refusal->native, where};
     if (parts_.transport->gone(context.member(member)))
       return Error{Errc::peer_failed, who(channel, member) + " died or left during " + call, 0, where};
     if (lost_for(context.member(member), now) > last_words_ns)
@@ -133,7 +142,7 @@ void Communicator::Impl::tell_failure(const Error& error) {
   notice.code = error.code;
   notice.text = error.detail;
   notice.call = own_call();
-  parts_.status_links->tell(notice, farewell_ns);
+  parts_.status_links->tell(notice);
 }
 
 void Communicator::Impl::tell_departure() {
@@ -144,7 +153,7 @@ void Communicator::Impl::tell_departure() {
   notice.call = own_call();
   // pairs with Run::finish()
   notice.finished = main_->context.status(rank()).done.load(std::memory_order_acquire);
-  parts_.status_links->tell(notice, 0);
+  parts_.status_links->tell(notice);
 }
 
 }  // namespace rondo

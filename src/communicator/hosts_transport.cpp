@@ -34,6 +34,11 @@ class HostsTransport final : public Transport {
   void release(std::uint32_t peer, std::uint32_t channel) override { links_->release(peer, channel); }
   void progress() override { links_->progress(); }
   bool idle(std::uint32_t peer, std::uint32_t channel) override { return links_->idle(peer, channel); }
+  bool connected(std::uint32_t peer) const override { return links_->connected(peer); }
+  void call(std::uint32_t peer) override {
+    if (places_[peer] == elsewhere) links_->call(peer);
+  }
+  std::optional<Error> refusal(std::uint32_t peer) const override { return links_->refusal(peer); }
 
   bool gone(std::uint32_t rank) const override { return places_[rank] == elsewhere ? links_->gone(rank) : memory_->gone(places_[rank]); }
 

@@ -172,6 +172,7 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   std::uint32_t channel_from(std::uint32_t peer) const;
   std::optional<Error> look_for_senders(Operation& operation);
   std::optional<Error> all_left(std::uint32_t left, const std::string& what) const;
+  bool has_left_unheard(std::uint32_t peer) const;
   std::optional<Error> find_lost_sender(const std::string& what);
 
   // groups.cpp
@@ -261,6 +262,7 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   std::optional<Error> find_told_mismatch() const;
   std::optional<Error> find_message_mismatch(const Channel& channel, const Operation& operation) const;
   std::optional<Error> find_told_failure(const Channel& channel, const Operation& operation) const;
+  void call_awaited(const Channel& channel, const Operation& operation) const;
   std::optional<Error> find_lost_link(const Channel& channel, const Operation& operation) const;
   std::string slowest_link(const Channel& channel, const Operation& operation) const;
   ToldCall own_call() const;

@@ -10,7 +10,11 @@ namespace rondo {
 namespace {
 
 constexpr std::size_t longest_text = 1000;
-constexpr std::int64_t help_ns = 20'000'000;
+/// How long a rank turns the crank for its last words, which may have to make a connection first.
+constexpr std::int64_t help_ns = 100'000'000;
+/// In which a transport has looked at all that has come.
+constexpr std::int64_t look_ns = 10'000;
+constexpr std::size_t few = 64;
 
 /// A notice's payload begins with this; its text follows. The call stands in the message's header, as in any other message.
 struct NoticeHead {
@@ -43,11 +47,23 @@ bool StatusLinks::idle() {
   return std::all_of(peers_.begin(), peers_.end(), [this](std::uint32_t peer) { return transport_.gone(peer) || transport_.idle(peer, notice_channel); });
 }
 
-void StatusLinks::tell(const Notice& notice, std::int64_t within_ns) {
-  for (const std::uint32_t peer : peers_) post(peer, notice);
-  const std::int64_t deadline_ns = now_ns() + within_ns;
+bool StatusLinks::is_for_all(Notice::Kind kind) const {
+  if (kind == Notice::Kind::waiting) return peers_.size() <= few;
+  return kind == Notice::Kind::failed &&
+         std::none_of(peers_.begin(), peers_.end(), [this](std::uint32_t peer) { return heard_[peer].kind == Notice::Kind::failed; });
+}
+
+void StatusLinks::tell(const Notice& notice) {
+  const std::int64_t begin_ns = now_ns();
+  // whoever has called until now is connected
+  if (notice.kind == Notice::Kind::left)
+    while (now_ns() < begin_ns + look_ns) transport_.progress();
+  const bool for_all = is_for_all(notice.kind);
+  for (const std::uint32_t peer : peers_)
+    if (for_all || transport_.connected(peer)) post(peer, notice);
+  const bool helps = notice.kind == Notice::Kind::failed || notice.kind == Notice::Kind::here;
   do transport_.progress();
-  while (!idle() && now_ns() < deadline_ns);
+  while (helps && !idle() && now_ns() < begin_ns + help_ns);
 }
 
 void StatusLinks::tell_waiting(const ToldCall& call) {
@@ -56,11 +72,12 @@ void StatusLinks::tell_waiting(const ToldCall& call) {
   Notice notice;
   notice.kind = Notice::Kind::waiting;
   notice.call = call;
-  tell(notice, 0);
+  tell(notice);
 }
 
 void StatusLinks::take_in() {
-  for (const std::uint32_t peer : peers_) take_from(peer);
+  for (const std::uint32_t peer : peers_)
+    if (transport_.connected(peer)) take_from(peer);
 }
 
 void StatusLinks::take_from(std::uint32_t peer) {
@@ -87,7 +104,7 @@ void StatusLinks::take_from(std::uint32_t peer) {
 std::string StatusLinks::missing() const {
   std::string ranks;
   for (const std::uint32_t peer : peers_)
-    if (heard_[peer].kind == Notice::Kind::none) ranks += (ranks.empty() ? "rank " : ", rank ") + std::to_string(peer);
+    if (transport_.connected(peer) && heard_[peer].kind == Notice::Kind::none) ranks += (ranks.empty() ? "rank " : ", rank ") + std::to_string(peer);
   return ranks;
 }
 
@@ -95,7 +112,7 @@ Result<void> StatusLinks::meet(std::int64_t deadline_ns) {
   const std::string transport(transport_.name());
   Notice here;
   here.kind = Notice::Kind::here;
-  tell(here, help_ns);
+  tell(here);
   const std::int64_t begin_ns = now_ns();
   Sleep sleep(nullptr);
   for (take_in(); !missing().empty() || !idle(); take_in()) {

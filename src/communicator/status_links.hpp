@@ -31,20 +31,23 @@ struct Notice {
   std::int64_t heard_ns = 0;
 };
 
-/// One rank's notices. Needs the communicator's token. Nothing but meet() ever waits for a peer.
+/// One rank's notices. Needs the communicator's token. Nothing but meet() ever waits for a peer. Where the transport makes connections as they are needed,
+/// a notice makes one only if it has to.
 class StatusLinks {
  public:
   /// With those of `size` ranks that are `peers`; the transport has links to these.
   StatusLinks(Transport& transport, std::uint32_t size, std::vector<std::uint32_t> peers);
 
-  /// Says "here" and waits until all peers have: from then on every pair is connected, and a notice leaves at once.
+  /// Where pairs are connected from the beginning: says "here" and waits until all peers have, so that a notice leaves at once from then on.
   /// Errors: peer_failed; deadline_exceeded names the ranks that nothing came from.
   Result<void> meet(std::int64_t deadline_ns);
 
   const std::vector<std::uint32_t>& peers() const { return peers_; }
 
-  /// To all peers; one that doesn't take its notices misses this one. `within_ns`: how long this rank helps it out.
-  void tell(const Notice& notice, std::int64_t within_ns);
+  /// By what it says to all peers, or only to those that this rank is connected with: a failure to all, unless a peer has told of one (that one tells the
+  /// others); that this rank waits to all where they are few; all else to the connected ones. A peer that doesn't take its notices misses this one; of a
+  /// failure this rank helps for 0.1 s that it leaves.
+  void tell(const Notice& notice);
   /// That this rank waits in `call`; once a call.
   void tell_waiting(const ToldCall& call);
 
@@ -54,6 +57,7 @@ class StatusLinks {
 
  private:
   void post(std::uint32_t peer, const Notice& notice);
+  bool is_for_all(Notice::Kind kind) const;
   void take_from(std::uint32_t peer);
   bool idle();
   std::string missing() const;

@@ -35,7 +35,7 @@ Result<std::unique_ptr<Transport>> try_ucx([[maybe_unused]] const std::vector<Ra
 Result<std::unique_ptr<Transport>> try_tcp(const std::vector<RankInfo>& /*ranks*/, const TransportRequest& request) {
   const auto& set = config();
   if (!set) return set.error();
-  return make_tcp_transport(TcpOptions{request.rank, request.size, request.hosts, request.address, set->net_ports, request.is_over});
+  return make_tcp_transport(TcpOptions{request.rank, request.size, request.hosts, request.address, set->net_ports});
 }
 
 /// Where it isn't asked for: on networks that are more than TCP's, if all ranks have them.

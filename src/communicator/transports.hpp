@@ -1,7 +1,6 @@
 // The one place that names concrete transports.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,7 +17,6 @@ struct TransportRequest {
   bool descriptors = true;  ///< whether the ranks can hand them to one another
   std::string address;      ///< of this rank's machine, for the others
   std::vector<std::uint32_t> hosts = {};  ///< by rank: links serve those of other hosts alone; empty: all
-  std::function<bool()> is_over = {};     ///< as TcpOptions has it
 };
 
 /// A rank's machine's address for the others. Ranks of a machine whose own name is a loopback address met rank 0 there, where others don't reach them: theirs

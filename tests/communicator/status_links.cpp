@@ -25,6 +25,7 @@ using Link = std::pair<std::uint32_t, std::uint32_t>;  // from, to
 struct Wires {
   std::map<Link, std::deque<Held>> queues;
   std::set<Link> cut;  ///< what is posted there never arrives
+  std::set<Link> unconnected;
 };
 
 class QueueTransport final : public Transport {
@@ -47,6 +48,7 @@ class QueueTransport final : public Transport {
   }
   void release(std::uint32_t peer, std::uint32_t) override { wires_.queues[{peer, rank_}].pop_front(); }
   bool idle(std::uint32_t peer, std::uint32_t) override { return wires_.queues[{rank_, peer}].empty(); }
+  bool connected(std::uint32_t peer) const override { return !wires_.unconnected.contains({rank_, peer}); }
   bool gone(std::uint32_t) const override { return false; }
 
  private:
@@ -83,7 +85,7 @@ Notice notice_of(Notice::Kind kind, std::uint64_t sequence, const std::string& t
 TEST_CASE("a notice arrives as it was sent") {
   Wires wires;
   End sender(wires, 0, 3), receiver(wires, 2, 3);
-  sender.links.tell(notice_of(Notice::Kind::failed, 5, "why"), 0);
+  sender.links.tell(notice_of(Notice::Kind::failed, 5, "why"));
   receiver.links.take_in();
   const Notice& heard = receiver.links.of(0);
   CHECK(heard.kind == Notice::Kind::failed);
@@ -104,17 +106,17 @@ TEST_CASE("the latest notice counts, but a failure outlasts the departure that f
   sender.links.tell_waiting(notice_of(Notice::Kind::waiting, 6).call);
   receiver.links.take_in();
   CHECK(receiver.links.of(0).call.sequence == 6);
-  sender.links.tell(notice_of(Notice::Kind::failed, 7, "why"), 0);
-  sender.links.tell(notice_of(Notice::Kind::left, 8), 0);
+  sender.links.tell(notice_of(Notice::Kind::failed, 7, "why"));
+  sender.links.tell(notice_of(Notice::Kind::left, 8));
   receiver.links.take_in();
   CHECK(receiver.links.of(0).kind == Notice::Kind::failed);
 }
 
-TEST_CASE("telling a rank that takes nothing drops the notice, and helps for no longer than it was given") {
+TEST_CASE("telling a rank that takes nothing drops the notice, and helps for a tenth of a second") {
   Wires wires;
   End sender(wires, 0, 2);
   const std::int64_t begin_ns = now_ns();
-  for (std::uint64_t call = 1; call <= 100; ++call) sender.links.tell(notice_of(Notice::Kind::failed, call), 1'000'000);
+  for (std::uint64_t call = 1; call <= 10; ++call) sender.links.tell(notice_of(Notice::Kind::failed, call));
   CHECK(wires.queues[{0, 1}].size() == window);
   CHECK(now_ns() - begin_ns < 2'000'000'000);
 }
@@ -122,10 +124,31 @@ TEST_CASE("telling a rank that takes nothing drops the notice, and helps for no 
 TEST_CASE("a rank that has left is told nothing more") {
   Wires wires;
   End sender(wires, 0, 2), left(wires, 1, 2);
-  left.links.tell(notice_of(Notice::Kind::left, 3), 0);
+  left.links.tell(notice_of(Notice::Kind::left, 3));
   sender.links.take_in();
-  sender.links.tell(notice_of(Notice::Kind::left, 3), 0);
+  sender.links.tell(notice_of(Notice::Kind::left, 3));
   CHECK(wires.queues[{0, 1}].empty());
+}
+
+TEST_CASE("who fails first tells all; who hears of it, leaves or is one of many that wait makes no connection to say so") {
+  constexpr std::uint32_t few = 65, many = 66;
+  const auto told = [](std::uint32_t size, Notice::Kind kind, bool has_heard) {
+    Wires wires;
+    End sender(wires, 0, size);
+    for (std::uint32_t peer = 2; peer < size; ++peer) wires.unconnected.insert({0, peer});
+    if (has_heard) End(wires, 1, size).links.tell(notice_of(Notice::Kind::failed, 2, "why"));
+    sender.links.take_in();
+    if (kind == Notice::Kind::waiting) sender.links.tell_waiting(notice_of(kind, 3).call);
+    else sender.links.tell(notice_of(kind, 3, "this"));
+    std::uint32_t ranks = 0;
+    for (std::uint32_t peer = 1; peer < size; ++peer) ranks += !wires.queues[{0, peer}].empty();
+    return ranks;
+  };
+  CHECK(told(many, Notice::Kind::failed, false) == many - 1);
+  CHECK(told(many, Notice::Kind::failed, true) == 1);
+  CHECK(told(many, Notice::Kind::left, false) == 1);
+  CHECK(told(many, Notice::Kind::waiting, false) == 1);
+  CHECK(told(few, Notice::Kind::waiting, false) == few - 1);
 }
 
 TEST_CASE("a notice too short for what it should say is passed over") {
@@ -144,7 +167,7 @@ TEST_CASE("ranks meet when all have said that they are here; who isn't heard is 
   for (QueueTransport* peer : {&second, &third}) {
     StatusLinks links(*peer, 3, all_but(peer == &second ? 1 : 2, 3));
     wires.cut.insert({2, 0});
-    links.tell(notice_of(Notice::Kind::here, 0), 0);
+    links.tell(notice_of(Notice::Kind::here, 0));
   }
   const auto met = first.links.meet(now_ns() + 50'000'000);
   REQUIRE_FALSE(met.has_value());

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace rondo::tcp {
 namespace {
@@ -24,9 +25,54 @@ bool would_block() { return errno == EAGAIN || errno == EINTR; }
 
 }  // namespace
 
+void Connection::answered(LiveFd socket) {
+  socket_ = std::move(socket);
+  called_ = true;
+  write();
+}
+
+bool Connection::take_call(LiveFd socket) {
+  if (taken_ || (socket_ && !called_)) return false;
+  taken_ = true;
+  if (!socket_ || ended_) {  // a peer that called, and left, has dropped what it found of this rank's call
+    socket_ = std::move(socket);
+    called_ = false;
+    if (std::exchange(ended_, false)) begin_again();
+  } else if (lower_) {
+    older_ = std::move(socket);
+  } else {
+    next_ = std::move(socket);
+    move();
+  }
+  write();
+  return true;
+}
+
+/// Ends what this rank says on its own socket, with the next one in mind.
+void Connection::move() {
+  for (const Head::Kind kind : {Head::Kind::moved, Head::Kind::crossed}) {
+    Buffer frame = buffers_.take(payload_offset);
+    if (!frame) {
+      ended_ = true;
+      return;
+    }
+    head_of(frame) = {0, kind, 0, {}};
+    outgoing_.push_back({std::move(frame), sizeof(Head), nullptr, kind == Head::Kind::moved});
+  }
+}
+
+/// Something may have been lost on the way to the peer, which can't be told the rest.
+void Connection::begin_again() {
+  deaf_ = true;
+  outgoing_.clear();
+  written_ = 0;
+  stage_begin_ = stage_end_ = 0;
+  coming_to_ = nullptr;
+}
+
 Message Connection::send_slot(std::uint32_t channel, std::uint64_t bytes) {
   Sending& link = sending_[channel];
-  if (ended_ || link.posted - link.released >= window) return {};
+  if (ended_ || deaf_ || link.posted - link.released >= window) return {};
   if (link.slot && (std::uint64_t{1} << link.slot.size_class) < payload_offset + bytes) buffers_.give(std::move(link.slot));
   if (!link.slot) link.slot = buffers_.take(payload_offset + bytes);
   if (!link.slot) return {};
@@ -41,7 +87,7 @@ void Connection::post(std::uint32_t channel) {
   head.kind = Head::Kind::message;
   head.bytes = link.bytes;
   ++link.posted;
-  outgoing_.push_back({std::move(link.slot), sizeof(Head) + link.bytes, &link});
+  outgoing_.push_back({std::move(link.slot), sizeof(Head) + link.bytes, &link, false});
   write();
 }
 
@@ -64,13 +110,13 @@ bool Connection::send_head(const Head& head) {
   Buffer frame = buffers_.take(payload_offset);
   if (!frame) return false;
   head_of(frame) = head;
-  outgoing_.push_back({std::move(frame), sizeof(Head), nullptr});
+  outgoing_.push_back({std::move(frame), sizeof(Head), nullptr, false});
   write();
   return true;
 }
 
 void Connection::watch() {
-  if (ended_) return;
+  if (ended_ || deaf_ || !socket_) return;
   if (undelivered() == 0) send_head({0, Head::Kind::heartbeat, 0, {}});
   else if (is_cut_off(socket_.get())) ended_ = true;
 }
@@ -81,13 +127,14 @@ bool Connection::idle(std::uint32_t channel) const {
 }
 
 void Connection::write() {
-  while (!outgoing_.empty() && !ended_) {
+  while (has_unwritten()) {
     std::array<iovec, most_parts> parts;
     std::size_t count = 0;
     for (const Outgoing& frame : outgoing_) {
       if (count == parts.size()) break;
       const std::size_t done = count == 0 ? written_ : 0;
       parts[count++] = {frame.buffer.data() + head_offset + done, frame.bytes - done};
+      if (frame.moves) break;
     }
     msghdr message{};
     message.msg_iov = parts.data();
@@ -95,7 +142,9 @@ void Connection::write() {
     const ssize_t sent = sendmsg(socket_.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (sent < 0 && would_block()) return;
     if (sent < 0) {
-      ended_ = true;
+      deaf_ = true;
+      outgoing_.clear();
+      written_ = 0;
       return;
     }
     take_written(static_cast<std::size_t>(sent));
@@ -108,14 +157,31 @@ void Connection::take_written(std::size_t bytes) {
     Outgoing& frame = outgoing_.front();
     written_ -= frame.bytes;
     if (frame.link != nullptr) ++frame.link->written;
+    if (frame.moves) socket_ = std::move(next_);
     buffers_.give(std::move(frame.buffer));
     outgoing_.pop_front();
   }
 }
 
+/// The socket that has what the peer said next; null: that is still to come in.
+const LiveFd* Connection::next_to_read() const {
+  if (older_) return &older_;
+  return socket_ && (!crossed_ || left_older_) ? &socket_ : nullptr;
+}
+
+/// Whether it lies there whole: else it is left there, since the older socket may have to be read before what follows.
+bool Connection::has_first_head() {
+  Head head;
+  const ssize_t got = recv(socket_.get(), &head, sizeof head, MSG_PEEK | MSG_DONTWAIT);
+  if (got == 0 || (got < 0 && !would_block())) ended_ = true;
+  return got == static_cast<ssize_t>(sizeof head);
+}
+
 /// The rest of a payload goes to its place at once, what follows it to the stage.
 void Connection::read() {
   for (std::uint32_t turn = 0; turn < most_reads && !ended_; ++turn) {
+    const LiveFd* const from = next_to_read();
+    if (from == nullptr || (reads_first_head() && !has_first_head())) return;
     std::array<iovec, 2> parts;
     int count = 0;
     const std::uint64_t missing = coming_to_ != nullptr ? coming_.bytes - came_ : 0;
@@ -125,9 +191,9 @@ void Connection::read() {
       stage_end_ -= stage_begin_;
       stage_begin_ = 0;
     }
-    parts[count++] = {stage_.data() + stage_end_, stage_.size() - stage_end_};
+    parts[count++] = {stage_.data() + stage_end_, (reads_first_head() ? sizeof(Head) : stage_.size()) - stage_end_};
     const std::size_t wanted = missing + parts[count - 1].iov_len;
-    const ssize_t got = readv(socket_.get(), parts.data(), count);
+    const ssize_t got = readv(from->get(), parts.data(), count);
     if (got < 0 && would_block()) return;
     if (got <= 0) {
       ended_ = true;
@@ -163,14 +229,29 @@ void Connection::parse() {
 
 /// False when no peer that keeps to the rules says this, or there is no memory for it.
 bool Connection::begin(const Head& head) {
-  if (head.kind == Head::Kind::heartbeat) return head.bytes == 0;
-  if (head.kind == Head::Kind::credit) {
-    const auto link = sending_.find(head.channel);
-    if (link == sending_.end() || head.bytes > link->second.posted || head.bytes < link->second.released) return false;
-    link->second.released = head.bytes;
-    return true;
+  const bool first = reads_first_head();
+  if (first) had_first_head_ = true;
+  if (first && left_older_ && head.kind != Head::Kind::crossed) return false;
+  switch (head.kind) {
+    case Head::Kind::message: return begin_message(head);
+    case Head::Kind::credit: return take_credit(head);
+    case Head::Kind::heartbeat: return head.bytes == 0;
+    case Head::Kind::crossed: return crossed_ = first && head.bytes == 0;
+    case Head::Kind::moved: return head.bytes == 0 && leave_older();
+    case Head::Kind::nobody: refused_ = called_ && receiving_.empty(); break;
   }
-  if (head.kind != Head::Kind::message || head.bytes > largest_message) return false;
+  return false;
+}
+
+bool Connection::take_credit(const Head& head) {
+  const auto link = sending_.find(head.channel);
+  if (link == sending_.end() || head.bytes > link->second.posted || head.bytes < link->second.released) return false;
+  link->second.released = head.bytes;
+  return true;
+}
+
+bool Connection::begin_message(const Head& head) {
+  if (head.bytes > largest_message) return false;
   Receiving& link = receiving_[head.channel];
   if (link.received - link.told >= window) return false;
   coming_.buffer = buffers_.take(payload_offset + head.bytes);
@@ -182,6 +263,14 @@ bool Connection::begin(const Head& head) {
   return true;
 }
 
+/// The peer goes on by this rank's call.
+bool Connection::leave_older() {
+  if (!older_ || stage_begin_ != stage_end_) return false;
+  older_.reset();
+  left_older_ = true;
+  return true;
+}
+
 void Connection::deliver() {
   ++coming_to_->received;
   coming_to_->messages.push_back(std::move(coming_));
@@ -189,8 +278,8 @@ void Connection::deliver() {
 }
 
 std::uint64_t Connection::undelivered() const {
-  if (ended_) return 0;
-  std::uint64_t bytes = unacknowledged(socket_.get());
+  if (ended_ || deaf_) return 0;
+  std::uint64_t bytes = socket_ ? unacknowledged(socket_.get()) : 0;
   for (const Outgoing& frame : outgoing_) bytes += frame.bytes;
   return bytes - written_;
 }

@@ -1,5 +1,5 @@
 // One pair's connection, as one of its ranks has it: all their links in one stream, each with a window of messages of its own, so that one whose receiver
-// is elsewhere holds no other up.
+// is elsewhere holds no other up. Where both have called one another they come down to one socket.
 #pragma once
 
 #include <array>
@@ -20,20 +20,28 @@ inline constexpr std::uint64_t largest_message = std::uint64_t{1} << 30;
 
 /// What a frame begins with. A message's payload follows, others have none. Little-endian, as all machines are that Rondo runs on.
 struct Head {
-  enum class Kind : std::uint32_t { message, credit, heartbeat };
+  enum class Kind : std::uint32_t { message, credit, heartbeat, moved, crossed, nobody };
   std::uint32_t channel;
   Kind kind;
-  std::uint64_t bytes;  ///< message: of the payload; credit: how many messages of the channel have been released since the beginning; heartbeat: 0
+  std::uint64_t bytes;  ///< message: of the payload; credit: how many messages of the channel have been released since the beginning; others: 0
   std::uint64_t header[Message::header_words];
 };
 static_assert(sizeof(Head) == 72);
 
-/// Not thread-safe. Nothing blocks.
+/// Not thread-safe. Nothing blocks. What is posted before there is a socket waits for it.
+///
+/// Where both ranks have called before either heard of it, the lower rank's socket stays. What the higher one has begun to say on its own it ends with `moved`,
+/// and goes on with `crossed` on the lower one's, by which that one knows that there is a `moved` to be read first.
 class Connection {
  public:
-  Connection(Fd socket, Buffers& buffers) : socket_(std::move(socket)), buffers_(buffers) {}
-  /// Whether this is a forked child's copy, whose connection is closed.
-  bool is_parents() const { return socket_.is_parents(); }
+  /// `lower`: whether this rank is the lower of the two.
+  Connection(bool lower, Buffers& buffers) : lower_(lower), buffers_(buffers) {}
+
+  /// The own call was answered, and has been said. Not after the peer's was taken.
+  void answered(LiveFd socket);
+  /// The peer's call. False when it can't have called, and isn't who it says.
+  bool take_call(LiveFd socket);
+  bool has_socket() const { return static_cast<bool>(socket_); }
 
   Message send_slot(std::uint32_t channel, std::uint64_t bytes);
   void post(std::uint32_t channel);
@@ -47,14 +55,17 @@ class Connection {
   /// Of a rank that waits, some times a second: gives the peer's kernel something to acknowledge, and ends when that hasn't acknowledged for 1.5 s what was
   /// sent again and again. A peer that is stopped, or has no room, is none of that kind: its kernel answers.
   void watch();
-  bool has_unwritten() const { return !outgoing_.empty(); }
+  bool has_unwritten() const { return has_socket() && !ended_ && !deaf_ && !outgoing_.empty(); }
   /// How many bytes haven't reached the peer's kernel and still may.
   std::uint64_t undelivered() const;
   /// Whether some of these were lost on the way and are sent again: that takes longer than a peer that listens needs.
-  bool is_resending() const { return !ended_ && rondo::is_resending(socket_.get()); }
+  bool is_resending() const { return !ended_ && has_socket() && rondo::is_resending(socket_.get()); }
   /// The peer hung up, or said what no peer says.
   bool has_ended() const { return ended_; }
-  int socket() const { return socket_.get(); }
+  /// Nobody has the ticket that this rank's call showed: the peer has left.
+  bool was_refused() const { return refused_; }
+  /// Those that may have something to read; -1 for none.
+  std::array<int, 2> sockets() const { return {socket_.get(), older_.get()}; }
 
  private:
   struct Sending {
@@ -78,17 +89,37 @@ class Connection {
     Buffer buffer;
     std::size_t bytes = 0;
     Sending* link = nullptr;  ///< null: no message
+    bool moves = false;       ///< the last on this socket
   };
 
+  void move();
+  void begin_again();
   bool send_head(const Head& head);
+  const LiveFd* next_to_read() const;
+  bool has_first_head();
+  /// Whether what is read next is the first thing that was said on the own call: then no more than that is read, since it may be `crossed`.
+  bool reads_first_head() const { return lower_ && called_ && !older_ && !had_first_head_; }
   void parse();
   bool begin(const Head& head);
+  bool begin_message(const Head& head);
+  bool take_credit(const Head& head);
+  bool leave_older();
   void deliver();
   void take_written(std::size_t bytes);
 
-  LiveFd socket_;
+  const bool lower_;
   Buffers& buffers_;
-  bool ended_ = false;
+  LiveFd socket_;        ///< where this rank writes
+  LiveFd older_;         ///< of the lower rank: the higher one's, to be read until that has moved
+  LiveFd next_;          ///< of the higher rank: the lower one's, once this rank has moved
+  bool called_ = false;  ///< socket_ is of the own call
+  bool taken_ = false;   ///< the peer has called
+  bool crossed_ = false;     ///< of the lower rank: the peer says that it had called, too
+  bool left_older_ = false;  ///< and that has been read to its end
+  bool had_first_head_ = false;  ///< of the own call
+  bool refused_ = false;
+  bool deaf_ = false;   ///< the peer takes nothing more; what it has said is still to be read
+  bool ended_ = false;  ///< and has been
   std::unordered_map<std::uint32_t, Sending> sending_;
   std::unordered_map<std::uint32_t, Receiving> receiving_;
   std::deque<Outgoing> outgoing_;
