@@ -69,19 +69,32 @@ void correspond(const std::uint8_t* data, std::size_t size) {
   fuzz::expect(!correspondence.all_gather({}, std::numeric_limits<std::int64_t>::max()), "a round without a rank's gift");
 }
 
-/// Everything is taken that comes on two channels, as long as it comes.
-void listen_to_link(const std::uint8_t* data, std::size_t size) {
+/// A socket on which so much comes, and then its end.
+Fd one_that_says(const std::uint8_t* data, std::size_t size) {
   int ends[2];
   fuzz::expect(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0, "no pair of sockets");
+  Fd own(ends[0]), peer(ends[1]);
+  fuzz::expect(send(peer.get(), data, size, MSG_DONTWAIT | MSG_NOSIGNAL) == static_cast<ssize_t>(size), "a socket took less than all");
+  return own;
+}
+
+/// Everything is taken that comes on two channels, as long as it comes; on the own call, the peer's or, where they have crossed, both. The first byte says
+/// which, and how much comes on the own call.
+void listen_to_link(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return;
+  const bool calls = (data[0] & 1) != 0, is_called = (data[0] & 2) != 0 || !calls, lower = (data[0] & 4) != 0;
+  const std::size_t all = size - 1, on_own = calls ? (is_called ? all * (data[0] >> 3) / 31 : all) : 0;
   tcp::Buffers buffers;
-  tcp::Connection link(Fd(ends[0]), buffers);
-  Fd peer(ends[1]);
+  tcp::Connection link(lower, buffers);
   for (const std::uint32_t channel : {0u, 1u})
     if (link.send_slot(channel, 8).payload != nullptr) link.post(channel);  // so that some credits are right
-  fuzz::expect(send(peer.get(), data, size, MSG_DONTWAIT | MSG_NOSIGNAL) == static_cast<ssize_t>(size), "a socket took less than all");
-  shutdown(peer.get(), SHUT_WR);
-  while (!link.has_ended()) {
+  if (calls) link.answered(LiveFd(one_that_says(data + 1, on_own)));
+  if (is_called) fuzz::expect(link.take_call(LiveFd(one_that_says(data + 1 + on_own, all - on_own))), "a peer's first call isn't taken");
+  for (std::uint32_t turns = 0; !link.has_ended(); ++turns) {
+    fuzz::expect(turns < 1000, "a link whose sockets are at their end goes on");
     link.read();
+    link.write();
+    link.watch();
     for (const std::uint32_t channel : {0u, 1u})
       for (Message message = link.receive_slot(channel); message.payload != nullptr; message = link.receive_slot(channel)) {
         fuzz::expect(message.bytes <= size, "a message is longer than all that came");

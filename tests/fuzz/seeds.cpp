@@ -72,10 +72,13 @@ Seeds introductions() {
   hello.version = version();
   hello.rank = 1;
   hello.size = 4;
-  const tcp::Head message{1, tcp::Head::Kind::message, 5, {1, 2, 3}}, credit{1, tcp::Head::Kind::credit, 1, {}};
+  const tcp::Head message{1, tcp::Head::Kind::message, 8, {1, 2, 3}}, credit{1, tcp::Head::Kind::credit, 1, {}};
+  const tcp::Head moved{0, tcp::Head::Kind::moved, 0, {}}, crossed{0, tcp::Head::Kind::crossed, 0, {}}, nobody{0, tcp::Head::Kind::nobody, 0, {}};
   const auto bytes_of = [](const tcp::Head& head) { return std::string(reinterpret_cast<const char*>(&head), sizeof head); };
   return {{"introduction/id", "urondo1/10.0.0.1/29500/" + std::string(64, 'a')},
-          {"introduction/link", "t" + bytes_of(message) + "bytes" + bytes_of(credit)},
+          {"introduction/link", "t\2" + bytes_of(message) + "payload." + bytes_of(credit)},
+          {"introduction/crossing", "tW" + bytes_of(crossed) + bytes_of(message) + "payload." + bytes_of(moved)},
+          {"introduction/refusal", "t\1" + bytes_of(nobody)},
           {"introduction/rank", "i" + packed},
           {"introduction/frame", "f" + frame_of(packed)},
           {"introduction/letters", "l" + letters()},

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <thread>
 
 #include "links.hpp"
@@ -210,4 +211,65 @@ TEST_CASE("abort over message links ends started sends at once whose receiver ne
     return seconds_since(begin) < 0.5 ? "" : "took " + std::to_string(seconds_since(begin)) + " s";
   };
   CHECK(complaints(run_processes(2, body, over(links))) == "");
+}
+
+TEST_CASE("over message links a receive from any rank outlives ranks that have left, and ends when one dies, though they never said a word") {
+  const std::string links = each_link();
+  for (const bool dies : {false, true}) {
+    const auto body = [dies](Communicator& communicator) -> std::string {
+      std::vector<float> values(10, 1);
+      if (communicator.rank() == 2) {
+        if (!dies) return "";
+        pause_for(400);
+        raise(SIGKILL);
+      }
+      if (communicator.rank() == 1) {
+        pause_for(700);
+        if (dies) return "";
+        const auto done = communicator.send(values.data(), values.size(), DataType::f32, 0);
+        return done ? "" : to_string(done.error());
+      }
+      const auto begin = Clock::now();
+      const auto sender = communicator.recv_any(values.data(), values.size(), DataType::f32);
+      if (dies) return expect_error(sender ? Result<void>() : Result<void>(sender.error()), Errc::peer_failed, {"rank 2 "}, begin);
+      return !sender ? to_string(sender.error()) : *sender == 1 ? "" : "from rank " + std::to_string(*sender);
+    };
+    INFO((dies ? "it dies" : "it leaves"));
+    auto answers = run_processes(3, body, over(links));
+    CHECK(answers.back() == (dies ? "ended by signal 9" : ""));
+    answers.pop_back();
+    CHECK(complaints(answers) == "");
+  }
+}
+
+TEST_CASE("of many ranks over TCP each connects with those that it has something to say to, also where one is late, and all hear of a failure") {
+  constexpr std::uint32_t ranks = 70;
+  const auto sockets = [] {
+    std::size_t count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+      std::error_code gone;
+      count += std::filesystem::read_symlink(entry.path(), gone).string().starts_with("socket:");
+    }
+    return count;
+  };
+  const auto all_here = [&]() -> std::string {
+    CommunicatorOptions options = over("tcp");
+    options.algorithm = "ring";
+    auto all = Communicator::in_process(ranks, options);
+    if (!all) return to_string(all.error());
+    const std::size_t before = sockets();
+    const auto late = [](Communicator& communicator) -> std::string {
+      if (communicator.rank() == 3) pause_for(400);
+      const auto done = sum_of(communicator, 1000);
+      return done ? "" : to_string(done.error());
+    };
+    if (std::string wrong = complaints(run_each(*all, late)); !wrong.empty()) return wrong;
+    if (const std::size_t made = sockets() - before; made < 2 * ranks || made > 4 * ranks) return std::to_string(made) + " sockets";
+    const auto failing = [](Communicator& communicator) -> std::string {
+      if (communicator.rank() == 50) communicator.abort();
+      return ::expect_error(sum_of(communicator, 1000), Errc::aborted, {communicator.rank() == 50 ? "abort() was called" : "rank 50 "});
+    };
+    return complaints(run_each(*all, failing));
+  };
+  CHECK(complaints(run_children({all_here})) == "");
 }

@@ -1,6 +1,10 @@
 #include "transports/tcp/tcp.hpp"
 
+#include <sys/socket.h>
+
+#include <array>
 #include <atomic>
+#include <cerrno>
 #include <cstring>
 #include <memory>
 #include <random>
@@ -9,8 +13,10 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/fd.hpp"
 #include "conformance.hpp"
 #include "support/catch.hpp"
+#include "transports/tcp/place.hpp"
 
 using namespace rondo;
 
@@ -129,5 +135,64 @@ TEST_CASE("two ranks whose first messages cross lose none, nor their order, whoe
   for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
     INFO("seed " << seed);
     REQUIRE(call_one_another(seed) == "");
+  }
+}
+
+TEST_CASE("a process's TCP transports are called at one port, where strangers are dropped whatever they say") {
+  Ranks ranks(2);
+  const auto place = [&](std::uint32_t rank) { return *tcp::place_of(rank, *ranks[rank].address()); };
+  CHECK(place(0).at.sin6_port == place(1).at.sin6_port);
+  const auto say = [&](const void* data, std::size_t bytes) {
+    Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    REQUIRE(connect(socket.get(), place(0).address(), place(0).length()) == 0);
+    REQUIRE(send(socket.get(), data, bytes, MSG_NOSIGNAL) == static_cast<ssize_t>(bytes));
+    return socket;
+  };
+  const tcp::Call unknown{1, 0, {}}, itself{0, 0, place(0).ticket}, beyond{2, 0, place(0).ticket};
+  std::vector<Fd> strangers;
+  for (int i = 0; i < 300; ++i) strangers.push_back(say("", 0));
+  for (const tcp::Call& call : {unknown, itself, beyond}) strangers.push_back(say(&call, sizeof call));
+  strangers.push_back(say("GET / HTTP/1.0\r\nHost: somewhere\r\n\r\n", 36));
+  ranks.post(1, 0, 0, 100);
+  const std::int64_t begin_ns = now_ns();
+  while (ranks.lane(1, 0, 0).received == 0 && now_ns() < begin_ns + 5'000'000'000) {
+    ranks[0].progress();
+    ranks[1].progress();
+    REQUIRE(ranks.receive(1, 0, 0) == "");
+  }
+  CHECK(ranks.lane(1, 0, 0).received == 1);
+  while (now_ns() < begin_ns + 2'500'000'000) ranks[0].progress();
+  std::size_t kept = 0;
+  for (const Fd& stranger : strangers) {
+    std::array<char, 200> said{};
+    while (recv(stranger.get(), said.data(), said.size(), MSG_DONTWAIT) > 0) {
+    }
+    kept += recv(stranger.get(), said.data(), said.size(), MSG_DONTWAIT) != 0 && errno == EAGAIN;
+  }
+  CHECK(kept == 0);
+}
+
+TEST_CASE("a rank that has left before it is first called refuses, and is gone, whether or not its process still listens") {
+  for (const bool listens : {false, true}) {
+    INFO((listens ? "it listens" : "it doesn't"));
+    Ranks ranks(3);
+    // Another process's, in the second case: this one's listener goes when the last of its transports does.
+    const std::string address = listens ? "127.0.0.1" : "127.0.0.2";
+    auto caller = make_tcp_transport(TcpOptions{0, 2, {}, "127.0.0.3"});
+    auto leaver = make_tcp_transport(TcpOptions{1, 2, {}, address});
+    REQUIRE((caller && leaver));
+    REQUIRE((*caller)->connect({*(*caller)->address(), *(*leaver)->address()}, 0).has_value());
+    leaver->reset();
+    CHECK_FALSE((*caller)->connected(1));
+    (*caller)->call(1);
+    const std::int64_t begin_ns = now_ns();
+    while (!(*caller)->gone(1) && now_ns() < begin_ns + 5'000'000'000) {
+      (*caller)->progress();
+      ranks[0].progress();
+    }
+    REQUIRE((*caller)->gone(1));
+    CHECK(now_ns() - begin_ns < 1'000'000'000);
+    REQUIRE((*caller)->refusal(1).has_value());
+    CHECK((*caller)->refusal(1)->code == Errc::peer_failed);
   }
 }

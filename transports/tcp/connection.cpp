@@ -15,6 +15,7 @@ namespace {
 constexpr std::size_t payload_offset = 128;
 constexpr std::size_t head_offset = payload_offset - sizeof(Head);
 constexpr std::size_t most_parts = 16;       ///< of one write
+constexpr std::uint32_t most_watches_in_vain = 4;  ///< for a call that the peer says it made
 constexpr std::uint32_t most_reads = 8;      ///< in a row: other peers want their turn
 
 Head& head_of(const Buffer& buffer) { return *reinterpret_cast<Head*>(buffer.data() + head_offset); }
@@ -116,6 +117,7 @@ bool Connection::send_head(const Head& head) {
 }
 
 void Connection::watch() {
+  if (socket_ && next_to_read() == nullptr && ++watches_in_vain_ == most_watches_in_vain) ended_ = true;
   if (ended_ || deaf_ || !socket_) return;
   if (undelivered() == 0) send_head({0, Head::Kind::heartbeat, 0, {}});
   else if (is_cut_off(socket_.get())) ended_ = true;

@@ -117,6 +117,7 @@ class Connection {
   bool crossed_ = false;     ///< of the lower rank: the peer says that it had called, too
   bool left_older_ = false;  ///< and that has been read to its end
   bool had_first_head_ = false;  ///< of the own call
+  std::uint32_t watches_in_vain_ = 0;
   bool refused_ = false;
   bool deaf_ = false;   ///< the peer takes nothing more; what it has said is still to be read
   bool ended_ = false;  ///< and has been
