@@ -148,10 +148,15 @@ TEST_CASE("a process's TCP transports are called at one port, where strangers ar
     REQUIRE(send(socket.get(), data, bytes, MSG_NOSIGNAL) == static_cast<ssize_t>(bytes));
     return socket;
   };
-  const tcp::Call unknown{1, 0, {}}, itself{0, 0, place(0).ticket}, beyond{2, 0, place(0).ticket};
+  // of no seat; without a proof; another rank's; itself; a rank that there isn't
+  tcp::Call unknown = tcp::call_of(1, place(0)), unproved = unknown, stolen = tcp::call_of(0, place(0));
+  unknown.seat ^= 1;
+  unproved.proof = {};
+  stolen.rank = 1;
+  const tcp::Call itself = tcp::call_of(0, place(0)), beyond = tcp::call_of(2, place(0));
   std::vector<Fd> strangers;
   for (int i = 0; i < 300; ++i) strangers.push_back(say("", 0));
-  for (const tcp::Call& call : {unknown, itself, beyond}) strangers.push_back(say(&call, sizeof call));
+  for (const tcp::Call& call : {unknown, unproved, stolen, itself, beyond}) strangers.push_back(say(&call, sizeof call));
   strangers.push_back(say("GET / HTTP/1.0\r\nHost: somewhere\r\n\r\n", 36));
   ranks.post(1, 0, 0, 100);
   const std::int64_t begin_ns = now_ns();

@@ -62,7 +62,7 @@ class Connection {
   bool is_resending() const { return !ended_ && has_socket() && rondo::is_resending(socket_.get()); }
   /// The peer hung up, or said what no peer says.
   bool has_ended() const { return ended_; }
-  /// Nobody has the ticket that this rank's call showed: the peer has left.
+  /// Nobody has the seat that this rank called: the peer has left.
   bool was_refused() const { return refused_; }
   /// Those that may have something to read; -1 for none.
   std::array<int, 2> sockets() const { return {socket_.get(), older_.get()}; }

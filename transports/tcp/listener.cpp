@@ -113,8 +113,7 @@ bool Listener::has_said_all(Stranger& stranger) {
 
 void Listener::seat(Stranger& stranger) {
   for (Seat* seat : seats_) {
-    const Ticket& ticket = seat->place_.ticket;
-    if (sodium_memcmp(ticket.data(), stranger.call.ticket.data(), ticket.size()) != 0) continue;
+    if (!is_proved(stranger.call, seat->place_)) continue;
     (void)epoll_ctl(poller_.get(), EPOLL_CTL_DEL, stranger.socket.get(), nullptr);  // not there, where it said all at once
     seat->callers_.push_back({stranger.call.rank, std::move(stranger.socket)});
     seat->has_callers_.store(true, std::memory_order_release);  // pairs with take()
@@ -129,6 +128,7 @@ void Listener::drop_late(std::int64_t now_ns) {
 }
 
 Seat::Seat(std::shared_ptr<Listener> listener) : listener_(std::move(listener)), place_(listener_->place()) {
+  randombytes_buf(&place_.seat, sizeof place_.seat);
   randombytes_buf(place_.ticket.data(), place_.ticket.size());
   const std::lock_guard lock(listener_->mutex_);
   listener_->seats_.push_back(this);

@@ -1,4 +1,4 @@
-// Where all TCP transports of a process are called: their callers come to one port, and are told apart by the tickets that they show.
+// Where all TCP transports of a process are called: their callers come to one port, and say to which seat they come.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@ struct Caller {
 
 class Seat;
 
-/// Thread-safe. Strangers are dropped: who shows no ticket within 1.8 s, or that of nobody; of many that show none the first.
+/// Thread-safe. Strangers are dropped: who doesn't prove within 1.8 s that it knows a seat's ticket; of more than 256 the first that came.
 class Listener {
  public:
   /// This process's listener there, which lives as long as somebody has it. Errors: those of listen_at().
@@ -30,7 +30,7 @@ class Listener {
 
   Listener(LiveFd socket, const Place& place, Fd poller) : socket_(std::move(socket)), place_(place), poller_(std::move(poller)) {}
 
-  /// Where it listens, without a ticket.
+  /// Where it listens, without a seat.
   const Place& place() const { return place_; }
   /// For poll() and the like: readable while somebody waits to be let in, or has said something.
   int events() const { return poller_.get(); }
@@ -63,7 +63,7 @@ class Listener {
   bool warned_ = false;
 };
 
-/// What callers find by its ticket.
+/// A transport's end of it.
 class Seat {
  public:
   explicit Seat(std::shared_ptr<Listener> listener);
@@ -72,7 +72,7 @@ class Seat {
   ~Seat();
 
   Listener& listener() const { return *listener_; }
-  /// The listener's, with this seat's ticket.
+  /// The listener's, with this seat and its ticket.
   const Place& place() const { return place_; }
   /// Those that have come since the last time.
   std::vector<Caller> take();

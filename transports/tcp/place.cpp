@@ -2,8 +2,10 @@
 
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
+#include <sodium.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 
 #include "base/descriptors.hpp"
@@ -14,9 +16,27 @@ namespace {
 
 constexpr char place_magic[8] = {'r', 'o', 'n', 'd', 'o', 't', 'c', '2'};
 
+/// The key is as long as HMAC-SHA256 takes it.
+std::array<unsigned char, 32> proof_of(const Call& call, const Ticket& ticket) {
+  static_assert(crypto_auth_hmacsha256_BYTES == 32 && crypto_auth_hmacsha256_KEYBYTES == sizeof(Ticket));
+  std::array<unsigned char, 32> proof{};
+  crypto_auth_hmacsha256(proof.data(), reinterpret_cast<const unsigned char*>(&call), offsetof(Call, proof), ticket.data());
+  return proof;
+}
+
 Error in_tcp(Errc code, const std::string& detail, int number = 0) { return Error{code, detail, number, "tcp"}; }
 
 }  // namespace
+
+Call call_of(std::uint32_t rank, const Place& place) {
+  Call call{place.seat, rank, 0, {}};
+  call.proof = proof_of(call, place.ticket);
+  return call;
+}
+
+bool is_proved(const Call& call, const Place& place) {
+  return call.seat == place.seat && sodium_memcmp(call.proof.data(), proof_of(call, place.ticket).data(), call.proof.size()) == 0;
+}
 
 std::string text_of(const Place& place) {
   std::array<char, INET6_ADDRSTRLEN> text{};

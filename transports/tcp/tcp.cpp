@@ -182,7 +182,7 @@ class TcpTransport final : public Transport {
     give_up_call(peer);
     if (*answer) {
       const int socket = (*answer)->get();
-      const tcp::Call call{options_.rank, 0, peer.place.ticket};
+      const tcp::Call call = tcp::call_of(options_.rank, peer.place);
       const bool said = send(socket, &call, sizeof call, MSG_DONTWAIT | MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof call);
       auto added = said ? listen_to(socket, rank) : Error{Errc::io, "rank " + std::to_string(rank) + " hung up when it was called", errno, "tcp"};
       if (added) return peer.connection->answered(std::move(**answer));

@@ -21,7 +21,7 @@ struct TcpOptions {
 };
 
 /// A message transport with a connection for each pair of ranks that has sent something: the first message calls the peer. A link takes 16 messages that the
-/// peer hasn't released; then there is no slot. Whoever calls must show a ticket that travels in the address.
+/// peer hasn't released; then there is no slot. Whoever calls must know a ticket that travels in the address.
 /// Errors of its calls: invalid_argument (the own address isn't this machine's, a peer's makes no sense), out_of_resources (descriptors; ports). A peer that
 /// can't be reached is gone, and refusal() says why.
 Result<std::unique_ptr<Transport>> make_tcp_transport(const TcpOptions& options);
