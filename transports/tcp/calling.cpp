@@ -18,7 +18,8 @@ constexpr std::int64_t attempt_ns = 400'000'000;
 }  // namespace
 
 Error Calling::unreachable(int number) const {
-  return Error{number == ECONNREFUSED ? Errc::peer_failed : Errc::unsupported, "rank " + std::to_string(peer_) + " can't be reached at " + text_of(place_) + ": " + std::strerror(number), number, "tcp"};
+  const std::string where = "rank " + std::to_string(peer_) + " can't be reached at " + text_of(place_) + ": ";
+  return Error{number == ECONNREFUSED ? Errc::peer_failed : Errc::unsupported, where + std::strerror(number), number, "tcp"};
 }
 
 std::optional<Error> Calling::attempt(std::int64_t now_ns) {

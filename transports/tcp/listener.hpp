@@ -37,7 +37,8 @@ class Listener {
   /// Whether this is a forked child's copy, which listens no more.
   bool is_parents() const { return socket_.is_parents(); }
 
-  /// Lets in who waits, hears what callers say, and drops who is late, unless another thread does so. Without a descriptor for them they wait on; the log says so once.
+  /// Lets in who waits, hears what callers say, and drops who is late, unless another thread does so. Those for whom there is no descriptor wait on; the log
+  /// says so once.
   void look();
  private:
   friend class Seat;
