@@ -40,7 +40,7 @@ constexpr std::int64_t watch_ns = 400'000'000;
 
 struct Peer {
   tcp::Place place{};
-  std::optional<Calling> calling;
+  std::unique_ptr<Calling> calling;  ///< until it is answered
   std::unique_ptr<Connection> connection;  ///< null: neither has called
   std::int64_t broken_ns = 0;              ///< since when the connection is, or the call was refused; 0: it isn't
   std::optional<Error> refusal;
@@ -101,7 +101,7 @@ class TcpTransport final : public Transport {
   void call(std::uint32_t peer) override {
     if (peers_[peer].connection) return;
     know(peer);
-    peers_[peer].calling.emplace(peer, peers_[peer].place, now_ns());
+    peers_[peer].calling = std::make_unique<Calling>(peer, peers_[peer].place, now_ns());
     ++calling_;
   }
   std::optional<Error> refusal(std::uint32_t peer) const override { return peers_[peer].refusal; }
