@@ -92,7 +92,9 @@ std::optional<Error> Communicator::Impl::find_lost_link(const Channel& channel, 
     if (!operation.run.waits_for(member)) continue;
     if (left && now - notice.heard_ns > last_words_ns)
       return Error{Errc::peer_failed, who(channel, member) + " left the communicator before " + call, 0, where};
-    if (auto refusal = parts_.transport->refusal(context.member(member)); refusal && parts_.transport->gone(context.member(member)))
+    const auto refusal = parts_.transport->refusal(context.member(member));
+    if (refusal && refusal->code == Errc::out_of_resources) return refusal;
+    if (refusal && parts_.transport->gone(context.member(member)))
       return Error{Errc::peer_failed, who(channel, member) + " died or left before " + call + ", or is cut off: " + refusal->detail, refusal->native, where};
     if (parts_.transport->gone(context.member(member)))
       return Error{Errc::peer_failed, who(channel, member) + " died or left during " + call, 0, where};
@@ -128,6 +130,7 @@ std::string Communicator::Impl::slowest_link(const Channel& channel, const Opera
   std::string text;
   for (std::uint32_t member = 0; member < context.size(); ++member) {
     if (member == context.rank() || context.mapped(member)) continue;
+    if (!parts_.transport->connected(context.member(member))) continue;  // one of many that have nothing to say to this rank
     const bool told = parts_.status_links->of(context.member(member)).call.sequence >= operation.run.call();
     if (&channel == main_.get() ? told : !operation.run.waits_for(member)) continue;
     text += (text.empty() ? "" : ", ") + who(channel, member);

@@ -92,7 +92,7 @@ std::string Communicator::Impl::slowest(const Channel& channel, const Operation&
   if (!text.empty()) return text + " has not entered it";
   if (parts_.status_links) text = slowest_link(channel, operation);
   if (!text.empty()) return text;
-  if (!parts_.has_segments()) return "all ranks wait in it";
+  if (!parts_.has_segments()) return "all ranks that this one hears from wait in it";
   const ExecStep* step = operation.run.blocked_step();
   if (step == nullptr) return "all ranks are in it";
   const std::uint32_t lane = step->source_step >> 16;

@@ -177,23 +177,26 @@ TEST_CASE("a process's TCP transports are called at one port, where strangers ar
   CHECK(kept == 0);
 }
 
-TEST_CASE("a rank that has left before it is first called refuses, and is gone, whether or not its process still listens") {
-  for (const bool listens : {false, true}) {
-    INFO((listens ? "it listens" : "it doesn't"));
-    Ranks ranks(3);
-    // Another process's, in the second case: this one's listener goes when the last of its transports does.
-    const std::string address = listens ? "127.0.0.1" : "127.0.0.2";
+TEST_CASE("a rank that leaves without a word refuses those that call it, be it before or after, and whether or not its process still listens") {
+  enum class How { listens, has_gone, is_called_before };
+  for (const How how : {How::listens, How::has_gone, How::is_called_before}) {
+    INFO("way " << static_cast<int>(how));
+    Ranks others(2);  // of this process, whose listener at 127.0.0.1 is theirs, too
     auto caller = make_tcp_transport(TcpOptions{0, 2, {}, "127.0.0.3"});
-    auto leaver = make_tcp_transport(TcpOptions{1, 2, {}, address});
+    auto leaver = make_tcp_transport(TcpOptions{1, 2, {}, how == How::has_gone ? "127.0.0.2" : "127.0.0.1"});
     REQUIRE((caller && leaver));
     REQUIRE((*caller)->connect({*(*caller)->address(), *(*leaver)->address()}, 0).has_value());
-    leaver->reset();
     CHECK_FALSE((*caller)->connected(1));
+    if (how == How::is_called_before) {
+      (*caller)->call(1);
+      for (const std::int64_t end_ns = now_ns() + 20'000'000; now_ns() < end_ns;) (*caller)->progress();
+    }
+    leaver->reset();
     (*caller)->call(1);
     const std::int64_t begin_ns = now_ns();
     while (!(*caller)->gone(1) && now_ns() < begin_ns + 5'000'000'000) {
       (*caller)->progress();
-      ranks[0].progress();
+      others[0].progress();
     }
     REQUIRE((*caller)->gone(1));
     CHECK(now_ns() - begin_ns < 1'000'000'000);

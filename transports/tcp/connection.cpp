@@ -123,6 +123,10 @@ void Connection::watch() {
   else if (is_cut_off(socket_.get())) ended_ = true;
 }
 
+void Connection::excuse() {
+  if (taken_ && !called_ && !has_spoken_ && outgoing_.empty()) send_head({0, Head::Kind::nobody, 0, {}});
+}
+
 bool Connection::idle(std::uint32_t channel) const {
   const auto link = sending_.find(channel);
   return link == sending_.end() || link->second.posted == link->second.written;
@@ -155,6 +159,7 @@ void Connection::write() {
 
 void Connection::take_written(std::size_t bytes) {
   written_ += bytes;
+  has_spoken_ = true;
   while (!outgoing_.empty() && written_ >= outgoing_.front().bytes) {
     Outgoing& frame = outgoing_.front();
     written_ -= frame.bytes;

@@ -49,6 +49,9 @@ class Connection {
   void release(std::uint32_t channel);
   bool idle(std::uint32_t channel) const;
 
+  /// Of a rank that leaves: who has called and was told nothing is refused, so that it isn't taken for a death.
+  void excuse();
+
   /// Takes what has come, and writes what waits.
   void read();
   void write();
@@ -112,15 +115,18 @@ class Connection {
   LiveFd socket_;        ///< where this rank writes
   LiveFd older_;         ///< of the lower rank: the higher one's, to be read until that has moved
   LiveFd next_;          ///< of the higher rank: the lower one's, once this rank has moved
-  bool called_ = false;  ///< socket_ is of the own call
-  bool taken_ = false;   ///< the peer has called
-  bool crossed_ = false;     ///< of the lower rank: the peer says that it had called, too
-  bool left_older_ = false;  ///< and that has been read to its end
-  bool had_first_head_ = false;  ///< of the own call
-  std::uint32_t watches_in_vain_ = 0;
-  bool refused_ = false;
-  bool deaf_ = false;   ///< the peer takes nothing more; what it has said is still to be read
-  bool ended_ = false;  ///< and has been
+
+  bool called_ = false;                ///< socket_ is of the own call
+  bool taken_ = false;                 ///< the peer has called
+  bool had_first_head_ = false;        ///< of the own call
+  bool crossed_ = false;               ///< of the lower rank: the peer says that it had called, too
+  bool left_older_ = false;            ///< and that has been read to its end
+  std::uint32_t watches_in_vain_ = 0;  ///< how long it hasn't come
+  bool has_spoken_ = false;            ///< something was written
+  bool refused_ = false;               ///< by a peer that has left
+  bool deaf_ = false;                  ///< the peer takes nothing more; what it has said is still to be read
+  bool ended_ = false;                 ///< and has been
+
   std::unordered_map<std::uint32_t, Sending> sending_;
   std::unordered_map<std::uint32_t, Receiving> receiving_;
   std::deque<Outgoing> outgoing_;

@@ -43,6 +43,12 @@ Registry& registry() {
   return *known;
 }
 
+/// Who calls nobody is told so.
+void refuse(const LiveFd& caller) {
+  const Head nobody{0, Head::Kind::nobody, 0, {}};
+  (void)send(caller.get(), &nobody, sizeof nobody, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
 }  // namespace
 
 Result<std::shared_ptr<Listener>> Listener::at(const std::string& address, const PortRange& ports) {
@@ -119,8 +125,7 @@ void Listener::seat(Stranger& stranger) {
     seat->has_callers_.store(true, std::memory_order_release);  // pairs with take()
     return;
   }
-  const Head nobody{0, Head::Kind::nobody, 0, {}};
-  (void)send(stranger.socket.get(), &nobody, sizeof nobody, MSG_DONTWAIT | MSG_NOSIGNAL);
+  refuse(stranger.socket);
 }
 
 void Listener::drop_late(std::int64_t now_ns) {
@@ -138,6 +143,7 @@ Seat::~Seat() {
   if (listener_->is_parents()) return;  // whose lock may be held by a thread that isn't here
   const std::lock_guard lock(listener_->mutex_);
   std::erase(listener_->seats_, this);
+  for (const Caller& caller : callers_) refuse(caller.socket);
 }
 
 std::vector<Caller> Seat::take() {

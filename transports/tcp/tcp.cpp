@@ -40,7 +40,7 @@ constexpr std::int64_t watch_ns = 400'000'000;
 
 struct Peer {
   tcp::Place place{};
-  std::unique_ptr<Calling> calling;  ///< until it is answered
+  std::unique_ptr<Calling> calling;        ///< until it is answered
   std::unique_ptr<Connection> connection;  ///< null: neither has called
   std::int64_t broken_ns = 0;              ///< since when the connection is, or the call was refused; 0: it isn't
   std::optional<Error> refusal;
@@ -57,6 +57,8 @@ class TcpTransport final : public Transport {
     if (born_in_ != fork_generation()) return;  // a forked child's copy
     std::int64_t progress_ns = now_ns();
     std::uint64_t left = undelivered();
+    for (const std::uint32_t rank : known_) peers_[rank].connection->excuse();
+    if (left == 0) left = undelivered();
     while (left != 0 && now_ns() < progress_ns + (resends() ? longest_farewell_ns : farewell_ns)) {
       usleep(farewell_look_us);
       if (const std::uint64_t now_left = undelivered(); std::exchange(left, now_left) > now_left) progress_ns = now_ns();
