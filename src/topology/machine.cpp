@@ -93,6 +93,8 @@ std::mutex in_hwloc;
 
 Result<std::string> hwloc_xml_of_this_machine() {
   const std::lock_guard lock(in_hwloc);
+  static std::string known;
+  if (!known.empty()) return known;
   hwloc_topology_t raw = nullptr;
   if (hwloc_topology_init(&raw) != 0) return hwloc_failed("hwloc_topology_init");
   const Handle topology{raw};
@@ -101,7 +103,9 @@ Result<std::string> hwloc_xml_of_this_machine() {
   hwloc_topology_set_io_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
   leave_out_run_times(raw);
   if (hwloc_topology_load(raw) != 0) return hwloc_failed("hwloc_topology_load");
-  return export_xml(raw);
+  auto xml = export_xml(raw);
+  if (xml) known = *xml;
+  return xml;
 }
 
 Result<std::string> hwloc_xml_of(std::string_view synthetic) {
