@@ -77,7 +77,7 @@ void describe(CLI::App& app, Options& options, Words& words) {
   app.add_flag("--unverified", options.unverified, "run --plan without proving it");
   app.add_option("--deadline", options.deadline_s, "seconds after which an operation counts as stuck")->check(decimal_number(0.001, 1e6));
   app.add_option("--algorithm", options.algorithm, "force an algorithm");
-  app.add_option("--transport", options.transport, "shm or ucx");
+  app.add_option("--transport", options.transport, "shm, tcp, ucx, shm+tcp or shm+ucx");
   app.add_flag("--touch", options.touch, "owners write their buffers between iterations");
   app.add_flag("--symmetric", options.symmetric, "buffers of allocate(), which the other ranks have mapped");
   app.add_flag("--percentiles", options.percentiles, "also time single calls: 50, 90, 99 percent");
