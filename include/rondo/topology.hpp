@@ -78,8 +78,7 @@ struct Topology {
 };
 
 /// Discovers this machine with hwloc: cores, caches, NUMA nodes, PCI devices, network interfaces, GPUs where hwloc shows
-/// them. Respects cpuset and cgroup quota. hwloc is asked once a process, which takes some milliseconds.
-/// Thread-safe.
+/// them. Respects cpuset and cgroup quota. hwloc is asked once a process, which takes it some milliseconds. Thread-safe.
 Result<Topology> discover_topology();
 
 /// Reads hwloc XML text. Errors name what was expected.

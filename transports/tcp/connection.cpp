@@ -245,7 +245,7 @@ bool Connection::begin(const Head& head) {
     case Head::Kind::heartbeat: return head.bytes == 0;
     case Head::Kind::crossed: return crossed_ = first && head.bytes == 0;
     case Head::Kind::moved: return head.bytes == 0 && leave_older();
-    case Head::Kind::nobody: refused_ = called_ && receiving_.empty(); break;
+    case Head::Kind::nobody: refused_ = called_; break;
   }
   return false;
 }
