@@ -176,19 +176,32 @@ const LiveFd* Connection::next_to_read() const {
   return socket_ && (!crossed_ || left_older_) ? &socket_ : nullptr;
 }
 
-/// Whether it lies there whole: else it is left there, since the older socket may have to be read before what follows.
-bool Connection::has_first_head() {
-  Head head;
-  const ssize_t got = recv(socket_.get(), &head, sizeof head, MSG_PEEK | MSG_DONTWAIT);
-  if (got == 0 || (got < 0 && !would_block())) ended_ = true;
-  return got == static_cast<ssize_t>(sizeof head);
+/// False while it isn't there whole. It comes beside the stage, since the older socket may have to be read before the rest of it.
+bool Connection::read_first_head() {
+  const ssize_t got = recv(socket_.get(), first_head_.data() + first_came_, first_head_.size() - first_came_, MSG_DONTWAIT);
+  if (got < 0 && would_block()) return false;
+  if (got <= 0) {
+    ended_ = true;
+    return false;
+  }
+  first_came_ += static_cast<std::size_t>(got);
+  if (first_came_ < first_head_.size()) return false;
+  std::memcpy(stage_.data(), first_head_.data(), first_head_.size());
+  stage_begin_ = 0;
+  stage_end_ = first_head_.size();
+  parse();
+  return true;
 }
 
 /// The rest of a payload goes to its place at once, what follows it to the stage.
 void Connection::read() {
   for (std::uint32_t turn = 0; turn < most_reads && !ended_; ++turn) {
     const LiveFd* const from = next_to_read();
-    if (from == nullptr || (reads_first_head() && !has_first_head())) return;
+    if (from == nullptr) return;
+    if (reads_first_head()) {
+      if (!read_first_head()) return;
+      continue;
+    }
     std::array<iovec, 2> parts;
     int count = 0;
     const std::uint64_t missing = coming_to_ != nullptr ? coming_.bytes - came_ : 0;
@@ -198,7 +211,7 @@ void Connection::read() {
       stage_end_ -= stage_begin_;
       stage_begin_ = 0;
     }
-    parts[count++] = {stage_.data() + stage_end_, (reads_first_head() ? sizeof(Head) : stage_.size()) - stage_end_};
+    parts[count++] = {stage_.data() + stage_end_, stage_.size() - stage_end_};
     const std::size_t wanted = missing + parts[count - 1].iov_len;
     const ssize_t got = readv(from->get(), parts.data(), count);
     if (got < 0 && would_block()) return;

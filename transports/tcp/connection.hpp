@@ -99,7 +99,7 @@ class Connection {
   void begin_again();
   bool send_head(const Head& head);
   const LiveFd* next_to_read() const;
-  bool has_first_head();
+  bool read_first_head();
   /// Whether what is read next is the first thing that was said on the own call: then no more than that is read, since it may be `crossed`.
   bool reads_first_head() const { return lower_ && called_ && !older_ && !had_first_head_; }
   void parse();
@@ -132,6 +132,8 @@ class Connection {
   std::deque<Outgoing> outgoing_;
   std::size_t written_ = 0;  ///< of the first outgoing
 
+  std::array<std::byte, sizeof(Head)> first_head_;  ///< what has come of the own call's
+  std::size_t first_came_ = 0;
   std::array<std::byte, 4096> stage_;  ///< bytes read and not yet understood: heads, and the beginnings of payloads
   std::size_t stage_begin_ = 0;
   std::size_t stage_end_ = 0;
