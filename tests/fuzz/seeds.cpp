@@ -78,6 +78,7 @@ Seeds introductions() {
   return {{"introduction/id", "urondo1/10.0.0.1/29500/" + std::string(64, 'a')},
           {"introduction/link", "t\2" + bytes_of(message) + "payload." + bytes_of(credit)},
           {"introduction/crossing", "tW" + bytes_of(crossed) + bytes_of(message) + "payload." + bytes_of(moved)},
+          {"introduction/half-head", std::string("t\x1d\0", 3)},
           {"introduction/refusal", "t\1" + bytes_of(nobody)},
           {"introduction/rank", "i" + packed},
           {"introduction/frame", "f" + frame_of(packed)},
