@@ -62,11 +62,15 @@ void Connection::move() {
   }
 }
 
-/// Something may have been lost on the way to the peer, which can't be told the rest.
-void Connection::begin_again() {
+void Connection::go_deaf() {
   deaf_ = true;
   outgoing_.clear();
   written_ = 0;
+}
+
+/// Something may have been lost on the way to the peer, which can't be told the rest.
+void Connection::begin_again() {
+  go_deaf();
   stage_begin_ = stage_end_ = 0;
   coming_to_ = nullptr;
 }
@@ -148,9 +152,7 @@ void Connection::write() {
     const ssize_t sent = sendmsg(socket_.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (sent < 0 && would_block()) return;
     if (sent < 0) {
-      deaf_ = true;
-      outgoing_.clear();
-      written_ = 0;
+      go_deaf();
       return;
     }
     take_written(static_cast<std::size_t>(sent));

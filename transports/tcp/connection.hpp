@@ -96,6 +96,7 @@ class Connection {
   };
 
   void move();
+  void go_deaf();
   void begin_again();
   bool send_head(const Head& head);
   const LiveFd* next_to_read() const;

@@ -40,6 +40,7 @@ class Listener {
   /// Lets in who waits, hears what callers say, and drops who is late, unless another thread does so. Those for whom there is no descriptor wait on; the log
   /// says so once.
   void look();
+
  private:
   friend class Seat;
   struct Stranger {
@@ -57,7 +58,7 @@ class Listener {
 
   LiveFd socket_;
   const Place place_;
-  Fd poller_;  ///< of socket_ and all strangers
+  Fd poller_;         ///< of socket_ and all strangers
   std::mutex mutex_;  ///< of what follows
   std::vector<Seat*> seats_;
   std::deque<Stranger> strangers_;  ///< as they came

@@ -19,7 +19,7 @@ using Ticket = std::array<unsigned char, 32>;
 /// A transport's address in bytes: where it listens, and what who calls there must know.
 struct Place {
   char magic[8];
-  sockaddr_in6 at;  ///< or a sockaddr_in, which is shorter
+  sockaddr_in6 at;     ///< or a sockaddr_in, which is shorter
   std::uint64_t seat;  ///< which of the transports that are called there; random
   Ticket ticket;       ///< likewise, and a secret of the ranks
 
