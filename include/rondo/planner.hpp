@@ -75,10 +75,22 @@ struct CoreFigures {
 /// Those that are assumed for the processors of a machine, by what its topology says they are.
 CoreFigures core_figures(const Topology& topology);
 
-/// What lies between hosts: an interface of each, which all ranks of the host share.
+/// By which interface of their hosts two ranks reach one another: channel 0 of a plan by the lower rank's own, the next by the next, and so round.
+struct Interfaces {
+  std::uint32_t count = 1;         ///< that each host has
+  std::vector<std::uint32_t> own;  ///< by rank the number of one, 0 up to count; empty: 0
+
+  /// Its number, below count.
+  std::uint32_t between(std::uint32_t rank, std::uint32_t peer, std::uint32_t channel) const {
+    return ((own.empty() ? 0 : own[rank < peer ? rank : peer]) + channel) % count;
+  }
+};
+
+/// What lies between hosts: interfaces of each, which all ranks of the host share.
 struct Network {
   std::vector<std::uint32_t> hosts;  ///< by rank the number of its host; empty: there is one
-  double ns_per_byte = 0;            ///< one way; the other has as much at the same time
+  double ns_per_byte = 0;            ///< of an interface, one way; the other has as much at the same time
+  Interfaces interfaces = {};        ///< one, where nobody says otherwise
 };
 
 /// The figures of the cost model, with their provenance. Units: ns, and ns per byte. docs/design/0003-cost-model.md.

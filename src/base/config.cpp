@@ -31,7 +31,7 @@ const std::vector<Variable>& known_variables() {
       {"RONDO_STAGING_BYTES", "shared memory that a process may use for staging and control",
        "a size from 64K to 64G, suffixes K, M and G", "8M"},
       {"RONDO_KERNEL_COPIES", "the kernel may copy from one process's memory to another's (process_vm_readv); 0 on any rank: it does on none", "0, 1", "1"},
-      {"RONDO_NET_INTERFACES", "network interfaces for what goes to other machines: the first that has an address is used",
+      {"RONDO_NET_INTERFACES", "network interfaces for what goes to other machines: all that have an address are used, each with a part of the traffic",
        "names with commas between them, as eth0,ib0",
        "the one by which rank 0 is reached"},
       {"RONDO_NET_PORTS", "ports at which ranks of other machines may call this one, besides rank 0's MASTER_PORT; each rank takes the first that is free",

@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -21,20 +22,28 @@ namespace {
 /// Nobody's (RFC 5737): what leads there is the default route.
 constexpr char elsewhere[] = "192.0.2.1";
 
-/// Name and address of each interface that is up, version 4 first.
-std::vector<std::pair<std::string, std::string>> interfaces() {
+/// Each interface that is up, version 4 first.
+std::vector<NamedAddress> interfaces() {
   ifaddrs* list = nullptr;
   if (getifaddrs(&list) != 0) return {};
   const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owner(list, freeifaddrs);
-  std::vector<std::pair<std::string, std::string>> found;
+  std::vector<NamedAddress> found;
   for (const int family : {AF_INET, AF_INET6})
     for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
       if (entry->ifa_addr == nullptr || entry->ifa_addr->sa_family != family || (entry->ifa_flags & IFF_UP) == 0) continue;
       // An address that holds on its own link alone means nothing without its interface's name.
       if (family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&reinterpret_cast<const sockaddr_in6*>(entry->ifa_addr)->sin6_addr)) continue;
-      found.emplace_back(entry->ifa_name, host_of(entry->ifa_addr, family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6)));
+      found.push_back({entry->ifa_name, host_of(entry->ifa_addr, family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6))});
     }
   return found;
+}
+
+Error none_of(const std::vector<std::string>& names, const std::vector<NamedAddress>& all) {
+  std::string wanted, have;
+  for (const std::string& name : names) wanted += (wanted.empty() ? "" : ",") + name;
+  for (const NamedAddress& one : all)
+    if (have.find(one.interface) == std::string::npos) have += (have.empty() ? "" : ", ") + one.interface;
+  return in_bootstrap(Errc::invalid_argument, "RONDO_NET_INTERFACES='" + wanted + "': none of them has an address here; accepted: some of " + have);
 }
 
 }  // namespace
@@ -56,29 +65,29 @@ std::string address_towards(const std::string& host) {
   return address_of_end(socket.get());
 }
 
-Result<std::string> address_of_interface(const std::vector<std::string>& names) {
+Result<std::vector<NamedAddress>> chosen_interfaces(const std::function<std::string()>& otherwise) {
+  const auto& set = config();
+  if (!set) return set.error();
+  if (set->net_interfaces.empty()) return std::vector{NamedAddress{"", otherwise()}};
   const auto all = interfaces();
-  for (const std::string& name : names)
-    for (const auto& [interface, address] : all)
-      if (interface == name) return address;
-  std::string wanted, have;
-  for (const std::string& name : names) wanted += (wanted.empty() ? "" : ",") + name;
-  for (const auto& [interface, address] : all)
-    if (have.find(interface) == std::string::npos) have += (have.empty() ? "" : ", ") + interface;
-  return in_bootstrap(Errc::invalid_argument, "RONDO_NET_INTERFACES='" + wanted + "': none of them has an address here; accepted: some of " + have);
+  std::vector<NamedAddress> chosen;
+  for (const std::string& name : set->net_interfaces) {
+    const auto found = std::find_if(all.begin(), all.end(), [&](const NamedAddress& one) { return one.interface == name; });
+    if (found != all.end()) chosen.push_back(*found);
+  }
+  return chosen.empty() ? none_of(set->net_interfaces, all) : Result<std::vector<NamedAddress>>(std::move(chosen));
 }
 
 Result<std::string> chosen_address(const std::function<std::string()>& otherwise) {
-  const auto& set = config();
-  if (!set) return set.error();
-  return set->net_interfaces.empty() ? Result<std::string>(otherwise()) : address_of_interface(set->net_interfaces);
+  auto interfaces = chosen_interfaces(otherwise);
+  return interfaces ? Result<std::string>(std::move(interfaces->front().address)) : interfaces.error();
 }
 
 std::string likely_address(const std::string& host) {
   for (const std::string& target : {host, std::string(elsewhere)})
     if (std::string own = target.empty() ? "" : address_towards(target); !own.empty() && !is_loopback(own)) return own;
-  for (const auto& [interface, address] : interfaces())
-    if (!is_loopback(address)) return address;
+  for (const NamedAddress& one : interfaces())
+    if (!is_loopback(one.address)) return one.address;
   return "127.0.0.1";
 }
 

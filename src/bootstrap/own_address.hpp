@@ -15,11 +15,15 @@ std::string address_of_end(int socket);
 /// This machine's numeric address on the way to another one's; empty where there is no way.
 std::string address_towards(const std::string& host);
 
-/// The numeric address of the first of these interfaces that has one. Error invalid_argument names those that have one.
-Result<std::string> address_of_interface(const std::vector<std::string>& names);
+struct NamedAddress {
+  std::string interface;  ///< empty: whichever has it
+  std::string address;    ///< numeric
+};
 
-/// The address by which this machine is to be reached: of RONDO_NET_INTERFACES, where that is set; else what `otherwise` gives. Errors: those of
-/// address_of_interface().
+/// Those of RONDO_NET_INTERFACES that have an address here, in their order, where that is set; else one, that `otherwise` gives. Error invalid_argument
+/// (none has one) names the interfaces that do.
+Result<std::vector<NamedAddress>> chosen_interfaces(const std::function<std::string()>& otherwise);
+/// The first one's address, by which this machine is to be reached.
 Result<std::string> chosen_address(const std::function<std::string()>& otherwise);
 
 /// Where nothing has been connected yet: the address on the way to `host`, where that leads out of this machine; else that of the default route; else of any

@@ -73,6 +73,7 @@ std::unique_ptr<Channel> make_main_channel(const CommunicatorParts& parts) {
     areas[parts.rank] = aligned(local);
   }
   PlanSource source = plan_source(parts, parts.layout, parts.size, parts.rank, parts.reach());
+  source.cost.network.interfaces = parts.interfaces;
   source.hosts = parts.hosts;
   source.kernel_copies = !parts.processes.empty();
   auto channel = std::make_unique<Channel>(Context(parts.layout, parts.rank, std::move(areas), std::move(members), parts.transport.get()), std::move(source));

@@ -9,8 +9,8 @@
 #include "base/config.hpp"
 #include "base/crash_point.hpp"
 #include "base/kernel_copy.hpp"
-#include "bootstrap/own_address.hpp"
 #include "communicator/hosts_transport.hpp"
+#include "communicator/interfaces.hpp"
 #include "communicator/last_words.hpp"
 #include "communicator/layouts.hpp"
 #include "communicator/probe.hpp"
@@ -90,7 +90,7 @@ Error cause_of(const Error& error, Bootstrap& bootstrap) {
 /// The transport of a rank, not connected yet; where hosts are apart its memory is.
 Result<std::unique_ptr<Transport>> make_transport(const CommunicatorParts& parts, const std::vector<RankInfo>& infos, std::uint64_t segment_bytes,
                                                   Bootstrap& bootstrap, std::int64_t deadline_ns) {
-  const TransportRequest request{parts.rank, parts.size, segment_bytes, bootstrap.passes_descriptors(), parts.address, parts.hosts};
+  const TransportRequest request{parts.rank, parts.size, segment_bytes, bootstrap.passes_descriptors(), parts.addresses, parts.interfaces, parts.hosts};
   auto transport = choose_transport(parts.options.transport, infos, request);
   if (!transport || parts.hosts.empty()) return transport;
   auto memory = share_memory(parts.hosts, infos, parts.rank, segment_bytes, bootstrap, deadline_ns);
@@ -170,9 +170,10 @@ Result<RankInfo> introduction(std::uint32_t rank, std::uint32_t size, const Comm
   own.user = getuid();
   own.meeting = fresh_meeting();
   own.process = getpid();
-  auto address = chosen_address([&] { return bootstrap.own_address(); });
-  if (!address) return address.error();
-  own.address = std::move(*address);
+  own.cpus = place_of_this_thread(machine).cpus;
+  auto interfaces = own_interfaces(machine, own.cpus, [&] { return bootstrap.own_address(); });
+  if (!interfaces) return interfaces.error();
+  own.interfaces = std::move(*interfaces);
   own.infiniband = has_infiniband();
   own.share_bytes = share_bytes;
   if (ranks_here < size) own.symmetric_bytes = symmetric_room_bytes(size);  // threads of one process need none
@@ -182,7 +183,6 @@ Result<RankInfo> introduction(std::uint32_t rank, std::uint32_t size, const Comm
   own.coalesce_bytes = options.coalesce_bytes;
   own.transport = options.transport;
   own.core = known_core_figures(machine);
-  own.cpus = place_of_this_thread(machine).cpus;
   own.view = view.name;
   return own;
 }
@@ -250,7 +250,8 @@ Result<CommunicatorParts> join(Bootstrap& bootstrap, std::uint32_t rank, std::ui
   parts.pair_layout = pair_layout(common_share, size);
   const std::uint64_t own_bytes = segment_bytes(common_share, size);
 
-  parts.address = address_for_others(*infos, rank);
+  parts.interfaces = deal_interfaces(*infos);
+  parts.addresses = addresses_for_others(*infos, rank, parts.interfaces);
   parts.hosts = hosts_apart(options.transport, *infos);
   if (!parts.hosts.empty()) symmetric_bytes = 0;
   auto transport = make_transport(parts, *infos, own_bytes + room_for_children + symmetric_bytes, bootstrap, deadline_ns);

@@ -49,7 +49,8 @@ struct CommunicatorParts {
   std::uint64_t epoch = 0;                  ///< likewise
   std::vector<LedgerEntry> ledger;          ///< likewise: of the other ranks
   std::unique_ptr<StatusLinks> status_links;  ///< to ranks that share no memory with this one: their words can't be looked at; null: all do
-  std::string address;                        ///< of this rank's machine, for the others
+  std::vector<std::string> addresses;         ///< of this rank's machine, for the others: one for each interface that is used
+  Interfaces interfaces;                      ///< who uses which
   std::shared_ptr<Lifelines> lifelines;       ///< of ranks that met over a network; null: there are none
   std::vector<std::uint32_t> lifeline_ranks;  ///< by rank: the rank by which they know it
   StagingShare share;

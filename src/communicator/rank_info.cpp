@@ -10,6 +10,8 @@
 namespace rondo {
 
 Address pack(const RankInfo& info) {
+  auto interfaces = nlohmann::json::array();
+  for (const RankInterface& each : info.interfaces) interfaces.push_back({{"address", each.address}, {"shared_cpus", each.shared_cpus}});
   const nlohmann::json json{{"rondo", version()},
                             {"rank", info.rank},
                             {"host", info.host},
@@ -17,7 +19,7 @@ Address pack(const RankInfo& info) {
                             {"user", info.user},
                             {"meeting", info.meeting},
                             {"process", info.process},
-                            {"address", info.address},
+                            {"interfaces", interfaces},
                             {"infiniband", info.infiniband},
                             {"trial_address", info.trial_address},
                             {"trial_value", info.trial_value},
@@ -52,7 +54,9 @@ Result<RankInfo> unpack_rank_info(const Address& address) {
     info.user = whole_number<std::uint32_t>(json.at("user"));
     info.meeting = json.at("meeting").get<std::string>();
     info.process = whole_number<std::int64_t>(json.at("process"));
-    info.address = json.at("address").get<std::string>();
+    for (const auto& each : json.at("interfaces"))
+      info.interfaces.push_back({each.at("address").get<std::string>(), whole_number<std::uint32_t>(each.at("shared_cpus"))});
+    if (info.interfaces.empty()) return wrong("it names no interface");
     info.infiniband = json.at("infiniband").get<bool>();
     info.trial_address = whole_number<std::uint64_t>(json.at("trial_address"));
     info.trial_value = whole_number<std::uint64_t>(json.at("trial_value"));

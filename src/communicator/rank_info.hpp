@@ -11,6 +11,12 @@
 
 namespace rondo {
 
+/// An interface of a rank's host, by which others reach it.
+struct RankInterface {
+  std::string address;            ///< numeric
+  std::uint32_t shared_cpus = 0;  ///< processors of the smallest part of the machine that it and the rank are both in: the fewer the nearer; 0: unknown
+};
+
 struct RankInfo {
   std::uint32_t rank = 0;
   std::string host;            ///< host_identity()
@@ -18,7 +24,7 @@ struct RankInfo {
   std::uint32_t user = 0;      ///< whose process it is: others' may not hand it memory
   std::string meeting;         ///< a name that nobody else knows, at which the ranks of its host may meet
   std::int64_t process = 0;
-  std::string address;         ///< numeric, of its machine, as the others reach it
+  std::vector<RankInterface> interfaces;  ///< one or more
   bool infiniband = false;     ///< its machine has such a device
   std::uint64_t trial_address = 0;    ///< in its process: of a word that others try to read there
   std::uint64_t trial_value = 0;      ///< what they then find

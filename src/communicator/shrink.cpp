@@ -198,7 +198,7 @@ Result<CommunicatorParts> Communicator::Impl::meet_survivors(Survivors& survivor
 
 /// Of members on several hosts the first says where they meet.
 Result<std::string> Communicator::Impl::invite(const Survivors& survivors) {
-  auto id = make_unique_id(parts_.address);
+  auto id = make_unique_id(parts_.addresses.front());
   const TokenGuard guard(token_);
   word_links_->invite(survivors.attempt(), id ? *id : no_unique_id);
   return id;

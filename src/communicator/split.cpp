@@ -143,7 +143,9 @@ class Communicator::Impl::Split {
     parts_.ranks_here = from.ranks_here;
     parts_.layout = main_layout(common_share);
     parts_.pair_layout = pair_layout(common_share, parts_.size);
-    parts_.address = from.address;
+    parts_.addresses = from.addresses;
+    parts_.interfaces.count = from.interfaces.count;
+    for (const std::uint32_t member : members_) parts_.interfaces.own.push_back(from.interfaces.own[member]);
     part_hosts();
     if (over_links_)
       if (auto error = make_links()) return error;
@@ -176,7 +178,7 @@ class Communicator::Impl::Split {
     const CommunicatorParts& from = parent_.parts_;
     if (from.has_segments() && parts_.hosts.empty()) return std::nullopt;
     const std::vector<RankInfo> infos(parts_.size);
-    TransportRequest request{parts_.rank, parts_.size, 0, true, parts_.address, parts_.hosts};
+    TransportRequest request{parts_.rank, parts_.size, 0, true, parts_.addresses, parts_.interfaces, parts_.hosts};
     auto links = choose_transport(std::string(from.transport->name()), infos, request);
     if (!links) return links.error();
     auto address = (*links)->address();

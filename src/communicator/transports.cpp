@@ -6,7 +6,7 @@
 
 #include "base/config.hpp"
 #include "base/text.hpp"
-#include "bootstrap/own_address.hpp"
+#include "communicator/interfaces_transport.hpp"
 #include "transports/shm/shm.hpp"
 #include "transports/tcp/tcp.hpp"
 #ifdef RONDO_HAS_UCX
@@ -35,7 +35,13 @@ Result<std::unique_ptr<Transport>> try_ucx([[maybe_unused]] const std::vector<Ra
 Result<std::unique_ptr<Transport>> try_tcp(const std::vector<RankInfo>& /*ranks*/, const TransportRequest& request) {
   const auto& set = config();
   if (!set) return set.error();
-  return make_tcp_transport(TcpOptions{request.rank, request.size, request.hosts, request.address, set->net_ports});
+  std::vector<std::unique_ptr<Transport>> links;
+  for (const std::string& address : request.addresses) {
+    auto made = make_tcp_transport(TcpOptions{request.rank, request.size, request.hosts, address, set->net_ports});
+    if (!made) return made;
+    links.push_back(std::move(*made));
+  }
+  return links.size() == 1 ? std::move(links.front()) : make_interfaces_transport(std::move(links), request.interfaces, request.rank);
 }
 
 /// Where it isn't asked for: on networks that are more than TCP's, if all ranks have them.
@@ -83,14 +89,6 @@ std::vector<std::uint32_t> hosts_apart(const std::string& name, const std::vecto
     shared |= hosts.back() + 1 != hosts.size();
   }
   return shared ? hosts : std::vector<std::uint32_t>();
-}
-
-std::string address_for_others(const std::vector<RankInfo>& ranks, std::uint32_t rank) {
-  if (!is_loopback(ranks[rank].address)) return ranks[rank].address;
-  for (const RankInfo& peer : ranks)
-    if (!is_loopback(peer.address))
-      if (std::string own = address_towards(peer.address); !own.empty()) return own;
-  return ranks[rank].address;
 }
 
 std::unique_ptr<Transport> make_memory_transport(std::uint32_t rank, std::uint32_t size, std::uint64_t segment_bytes) {

@@ -15,13 +15,10 @@ struct TransportRequest {
   std::uint32_t size = 1;
   std::uint64_t segment_bytes = 0;
   bool descriptors = true;  ///< whether the ranks can hand them to one another
-  std::string address;      ///< of this rank's machine, for the others
+  std::vector<std::string> addresses;     ///< of this rank's host, for the others: one for each interface
+  Interfaces interfaces = {};             ///< who uses which
   std::vector<std::uint32_t> hosts = {};  ///< by rank: links serve those of other hosts alone; empty: all
 };
-
-/// A rank's machine's address for the others. Ranks of a machine whose own name is a loopback address met rank 0 there, where others don't reach them: theirs
-/// is the one on the way to another machine. `rank` is this one.
-std::string address_for_others(const std::vector<RankInfo>& ranks, std::uint32_t rank);
 
 /// What maps memory among `size` ranks of one machine.
 std::unique_ptr<Transport> make_memory_transport(std::uint32_t rank, std::uint32_t size, std::uint64_t segment_bytes);

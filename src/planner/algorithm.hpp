@@ -29,7 +29,7 @@ struct Cost {
   double work_ns = 0;  ///< moving and combining bytes, and the steps themselves
   double rounds = 0;   ///< dependent rounds of one piece
   double moved = 0;    ///< bytes that the busiest rank copies or reduces
-  double crossed = 0;  ///< bytes that the busiest host sends to others, or receives
+  double crossed = 0;  ///< bytes that a host's busiest interface sends to others, or receives
   double total_ns() const { return wait_ns + work_ns; }
 };
 
@@ -37,8 +37,9 @@ struct Cost {
 /// a double tree lies on the widest wires.
 enum class Order : std::uint8_t { none, places, ring, rings, trees };
 
-/// Where an algorithm is chosen unasked. `by_name`: nowhere, as nobody has measured it against the others on a network.
-enum class Chosen : std::uint8_t { anywhere, between_hosts, by_name };
+/// Where an algorithm is chosen unasked. `by_interfaces`: where hosts have several. `by_name`: nowhere, as nobody has measured it against the others on a
+/// network.
+enum class Chosen : std::uint8_t { anywhere, between_hosts, by_interfaces, by_name };
 
 struct Algorithm {
   std::string_view name;
@@ -94,6 +95,9 @@ std::vector<std::uint32_t> tree_order(const Topology& topology, const Request& r
 
 /// What a byte costs that another core at this distance has just written.
 double pull_at(const CoreFigures& core, double latency_ns);
+
+/// How many rings `rings` has: those that the topology's wires offer, else one for each interface of a host, and at least two.
+std::uint32_t number_of_rings(const CostModel& cost, std::uint32_t ranks);
 
 /// Fills in cost.rings and their source.
 void find_rings(const Topology& topology, std::uint32_t ranks, CostModel& cost);

@@ -186,8 +186,7 @@ Shape shape_of(const Request& request, const CostModel& cost, const PlanLimits& 
 Shape shape(const Request& request, const CostModel& cost, const PlanLimits& limits) { return shape_of(request, cost, limits, 1); }
 
 Shape shape_of_several(const Request& request, const CostModel& cost, const PlanLimits& limits) {
-  const std::size_t rings = cost.rings.size() / request.ranks;
-  return shape_of(request, cost, limits, rings == 0 ? 2 : static_cast<std::uint32_t>(rings));
+  return shape_of(request, cost, limits, number_of_rings(cost, request.ranks));
 }
 
 Cost predict_chain(const Terms& terms, bool reduces) {
@@ -237,6 +236,10 @@ std::string_view departure(const Request&, const CostModel&) {
 
 }  // namespace
 
+std::uint32_t number_of_rings(const CostModel& cost, std::uint32_t ranks) {
+  return cost.rings.empty() ? std::max(2u, cost.network.interfaces.count) : static_cast<std::uint32_t>(cost.rings.size() / ranks);
+}
+
 const Algorithm ring_algorithm{"ring", false, objection, shape, predict, program, Order::ring, departure, true};
 const Algorithm rings_algorithm{.name = "rings",
                                 .needs_mapped = false,
@@ -246,6 +249,7 @@ const Algorithm rings_algorithm{.name = "rings",
                                 .program = program,
                                 .order = Order::rings,
                                 .departure = departure,
-                                .chosen = Chosen::by_name};
+                                .narrows = true,
+                                .chosen = Chosen::by_interfaces};
 
 }  // namespace rondo::planner

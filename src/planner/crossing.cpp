@@ -26,46 +26,44 @@ const Link* widest_interface(const Topology& topology) {
 
 /// Chunks that pass over links between hosts, and to how many ranks at most one sends them.
 struct Traffic {
-  double sent = 0, received = 0;
+  explicit Traffic(std::uint32_t interfaces) : sent(interfaces), received(interfaces) {}
+  std::vector<double> sent, received;  ///< by interface
   std::size_t receivers = 0;
 
-  double busier() const { return std::max(sent, received); }
+  double busiest() const { return std::max(*std::max_element(sent.begin(), sent.end()), *std::max_element(received.begin(), received.end())); }
 };
 
-Traffic traffic_of(const Program& program, std::uint32_t rank, const std::vector<std::uint32_t>& hosts) {
-  Traffic traffic;
+/// Adds what a rank sends and receives, `weight` times.
+void add(const Program& program, std::uint32_t rank, const Network& network, double weight, Traffic& traffic) {
   std::set<std::uint32_t> receivers;
-  const auto crosses = [&](const Operand& operand) { return operand.buffer == Buffer::link && hosts[operand.rank] != hosts[rank]; };
+  const auto crosses = [&](const Operand& operand) { return operand.buffer == Buffer::link && network.hosts[operand.rank] != network.hosts[rank]; };
+  const auto pass = [&](const Operand& operand, std::vector<double>& ways) {
+    ways[network.interfaces.between(rank, operand.rank, operand.index)] += weight * operand.count;
+  };
   for (const Lane& lane : program.lanes)
     for (const Step& step : lane.steps) {
       for (const Operand& operand : step.sources)
-        if (crosses(operand)) traffic.received += operand.count;
+        if (crosses(operand)) pass(operand, traffic.received);
       for (const Operand& operand : step.destinations) {
         if (!crosses(operand)) continue;
-        traffic.sent += operand.count;
+        pass(operand, traffic.sent);
         receivers.insert(operand.rank);
       }
     }
-  traffic.receivers = receivers.size();
-  return traffic;
+  traffic.receivers = std::max(traffic.receivers, receivers.size());
 }
 
 /// The ranks of a host that are looked at: its outermost ones, which rings leave it by, and as many of the others as there is time for.
-Traffic traffic_of_host(const PlanHeader& header, Generator generator, const std::vector<std::uint32_t>& ranks, const std::vector<std::uint32_t>& hosts) {
-  Traffic all;
-  const auto add = [&](std::uint32_t rank, double weight) {
-    const Traffic traffic = traffic_of(generator(header, rank), rank, hosts);
-    all.sent += weight * traffic.sent;
-    all.received += weight * traffic.received;
-    all.receivers = std::max(all.receivers, traffic.receivers);
-  };
+Traffic traffic_of_host(const PlanHeader& header, Generator generator, const std::vector<std::uint32_t>& ranks, const Network& network) {
+  Traffic all(network.interfaces.count);
+  const auto look_at = [&](std::uint32_t rank, double weight) { add(generator(header, rank), rank, network, weight, all); };
   if (ranks.size() <= most_looked_at) {
-    for (const std::uint32_t rank : ranks) add(rank, 1);
+    for (const std::uint32_t rank : ranks) look_at(rank, 1);
   } else {
-    add(ranks.front(), 1);
-    add(ranks.back(), 1);
+    look_at(ranks.front(), 1);
+    look_at(ranks.back(), 1);
     const std::size_t inner = ranks.size() - 2, looked_at = most_looked_at - 2;
-    for (std::size_t k = 0; k < looked_at; ++k) add(ranks[1 + k * inner / looked_at], static_cast<double>(inner) / static_cast<double>(looked_at));
+    for (std::size_t k = 0; k < looked_at; ++k) look_at(ranks[1 + k * inner / looked_at], static_cast<double>(inner) / static_cast<double>(looked_at));
   }
   return all;
 }
@@ -92,7 +90,7 @@ void find_network(const Topology& topology, std::uint32_t ranks, CostModel& cost
   const Figure bandwidth = known ? interface->bandwidth_bytes_per_s : network_bandwidth();
   cost.network = {std::move(hosts), 1e9 / bandwidth.value};
   char text[96];
-  std::snprintf(text, sizeof text, "network ns_per_byte %.4g of a host: ", cost.network.ns_per_byte);
+  std::snprintf(text, sizeof text, "network ns_per_byte %.4g of an interface: ", cost.network.ns_per_byte);
   cost.sources.push_back(text + std::string(to_string(bandwidth.provenance)) + ", " + bandwidth.source);
 }
 
@@ -101,8 +99,8 @@ Crossing crossing_of(const PlanHeader& header, Generator generator, const Reques
   Crossing crossing;
   double chunks = 0;
   for (const std::uint32_t host : {hosts.front(), hosts.back()}) {
-    const Traffic traffic = traffic_of_host(header, generator, ranks_of(header, hosts, host), hosts);
-    chunks = std::max(chunks, traffic.busier());
+    const Traffic traffic = traffic_of_host(header, generator, ranks_of(header, hosts, host), network);
+    chunks = std::max(chunks, traffic.busiest());
     crossing.bursts |= traffic.receivers > 1;
   }
   crossing.bytes = chunks * static_cast<double>(chunk_bytes(request, header.chunks_per_block)) * scratch_share(request);

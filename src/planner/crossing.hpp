@@ -9,7 +9,7 @@ namespace rondo::planner {
 void find_network(const Topology& topology, std::uint32_t ranks, CostModel& cost);
 
 struct Crossing {
-  double bytes = 0;     ///< that the busiest host sends, or receives if that is more
+  double bytes = 0;     ///< that a host sends by its busiest interface, or receives if that is more
   bool bursts = false;  ///< a rank sends to several of other hosts in turn, not to one all the time
 };
 

@@ -1,6 +1,9 @@
 // The choice: every algorithm that can serve a request is priced, the cheapest becomes the plan.
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
+#include <span>
 #include <string>
 
 #include "planner/algorithm.hpp"
@@ -51,6 +54,7 @@ struct Offer {
   std::string_view objection;  ///< empty: it can serve
   Shape shape;
   Cost cost;
+  bool eligible = false;  ///< unasked
 };
 
 /// In memory a result is rounded where its owner has it, once. Along links partial sums are rounded, too.
@@ -59,7 +63,7 @@ bool narrows(const Algorithm& algorithm, const PlanLimits& limits) {
 }
 
 Offer offer(const Algorithm& algorithm, const CostModel& cost, const PlanLimits& limits, const Request& request) {
-  Offer offer{&algorithm, {}, {}, {}};
+  Offer offer{&algorithm, {}, {}, {}, false};
   const bool alone = &algorithm == &copy_algorithm;
   if (request.ranks == 1 && !alone)
     offer.objection = "there is one rank";
@@ -105,7 +109,10 @@ std::vector<std::uint32_t> order_of(Order order, const Topology& topology, const
   if (order != Order::rings) return orders;
   if (orders.empty())
     for (std::uint32_t rank = 0; rank < ranks; ++rank) orders.push_back(rank);
-  for (std::uint32_t k = ranks; k-- > 0;) orders.push_back(orders[k]);  // the same way round backwards
+  // By interfaces all go the same way round, so that a rank sends to one other and not to two by turns; else every other one goes backwards.
+  const bool backwards = cost.network.interfaces.count == 1;
+  for (std::uint32_t ring = 1; ring < number_of_rings(cost, ranks); ++ring)
+    for (std::uint32_t k = 0; k < ranks; ++k) orders.push_back(orders[backwards && ring % 2 != 0 ? ranks - 1 - k : k]);
   return orders;
 }
 
@@ -143,31 +150,67 @@ constexpr std::size_t most_algorithms = 24;
 
 /// Predictions aren't so good that less than this decides: the earlier algorithm of the table is taken then.
 constexpr double worth_it = 1.03;
+/// They are less good where the network is most of it, since what the kernel does for a message isn't in them: if hosts have several interfaces, of those
+/// that differ by less than this the ones are taken that send least by the busiest one, or hardly more.
+constexpr double worth_it_by_network = 1.1;
+constexpr double hardly_more = 1.1;
+constexpr double most_of_it = 0.5;
 
 /// All algorithms' offers, in the table's order.
 struct Offers {
   std::array<Offer, most_algorithms> all;
   std::size_t count = 0;
   const Offer* chosen = nullptr;
+
+  std::span<Offer> made() { return {all.data(), count}; }
+  std::span<const Offer> made() const { return {all.data(), count}; }
 };
 
-bool serves_unasked(const Offer& offer, const PlanLimits& limits) {
-  const Chosen chosen = offer.algorithm->chosen;
-  return offer.objection.empty() && (chosen == Chosen::anywhere || (chosen == Chosen::between_hosts && limits.reach == Reach::hosts));
+bool serves_unasked(const Offer& offer, const CostModel& cost, const PlanLimits& limits) {
+  if (!offer.objection.empty()) return false;
+  switch (offer.algorithm->chosen) {
+    case Chosen::anywhere: return true;
+    case Chosen::between_hosts: return limits.reach == Reach::hosts;
+    case Chosen::by_interfaces: return limits.reach != Reach::memory && cost.network.interfaces.count > 1;
+    case Chosen::by_name: break;
+  }
+  return false;
+}
+
+double least_ns(const Offers& offers) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const Offer& made : offers.made())
+    if (made.eligible) least = std::min(least, made.cost.total_ns());
+  return least;
+}
+
+const Offer* first_of_the_cheapest(const Offers& offers) {
+  const double least = least_ns(offers);
+  for (const Offer& made : offers.made())
+    if (made.eligible && made.cost.total_ns() <= worth_it * least) return &made;
+  return nullptr;
+}
+
+/// Among those that cost nearly as little as the cheapest, leaves out those that send more by an interface.
+void spread_over_interfaces(const Network& network, Offers& offers) {
+  const double most_ns = worth_it_by_network * least_ns(offers);
+  double least_bytes = std::numeric_limits<double>::infinity();
+  for (const Offer& made : offers.made())
+    if (made.eligible && made.cost.total_ns() <= most_ns) least_bytes = std::min(least_bytes, made.cost.crossed);
+  if (least_bytes * network.interfaces.count * network.ns_per_byte < most_of_it * most_ns) return;  // by one interface
+  for (Offer& made : offers.made()) made.eligible = made.eligible && made.cost.total_ns() <= most_ns && made.cost.crossed <= hardly_more * least_bytes;
 }
 
 Offers collect(const Topology& topology, const CostModel& cost, const PlanLimits& limits, const Request& request) {
   Offers offers;
-  const Offer* cheapest = nullptr;
   for (const Algorithm* algorithm : algorithms()) {
     Offer& made = offers.all[offers.count++];
     made = offer(*algorithm, cost, limits, request);
     if (made.objection.empty() && limits.reach != Reach::memory && !cost.network.hosts.empty()) price_network(topology, cost, limits, request, made);
-    if (!serves_unasked(made, limits)) continue;
-    if (cheapest == nullptr || made.cost.total_ns() < cheapest->cost.total_ns()) cheapest = &made;
+    made.eligible = serves_unasked(made, cost, limits);
   }
-  for (std::size_t k = 0; k < offers.count && cheapest != nullptr && offers.chosen == nullptr; ++k)
-    if (serves_unasked(offers.all[k], limits) && offers.all[k].cost.total_ns() <= worth_it * cheapest->cost.total_ns()) offers.chosen = &offers.all[k];
+  if (limits.reach != Reach::memory && cost.network.interfaces.count > 1) spread_over_interfaces(cost.network, offers);
+  offers.chosen = first_of_the_cheapest(offers);
   return offers;
 }
 
@@ -209,6 +252,8 @@ std::string note(const Offer& made, const Offer& chosen, bool asked_for, double 
   const double ratio = made.cost.total_ns() / chosen.cost.total_ns();
   text.reserve(64);
   if (ratio < 1) {
+    if (!asked_for && made.cost.crossed > chosen.cost.crossed && worth_it_by_network * ratio >= 1)
+      return "faster by less than predictions are good for; the other sends less by an interface";
     if (!asked_for && worth_it * ratio >= 1) return "faster by less than predictions are good for; the other comes first";
     append_factor(text, 1 / ratio);
     return text + (asked_for ? " faster, but not asked for" : " faster, but taken by name alone");

@@ -63,6 +63,7 @@ Seeds introductions() {
   info.host = "boot-1";
   info.host_name = "vm";
   info.process = 77;
+  info.interfaces = {{"10.0.0.1", 2}, {"10.0.1.1", 0}};
   info.cpus = {0, 1};
   info.view = "0123456789abcdef";
   info.core = core_figures(machine());

@@ -141,6 +141,35 @@ TEST_CASE("between hosts the planner takes what sends least where the network is
   CHECK(ring->note.find("sends 1.5x the message between hosts") != std::string::npos);
 }
 
+TEST_CASE("where hosts have several interfaces the planner takes what uses all of them, and prices the busiest") {
+  PlanLimits limits = limits_between_hosts();
+  const auto chosen = [&](const HostOf& hosts, std::uint32_t per_host, const Interfaces& interfaces, Collective collective = Collective::all_reduce) {
+    CostModel cost = costs_on(hosts, per_host);
+    cost.network.interfaces = interfaces;
+    limits.reach = per_host == 1 ? Reach::messages : Reach::hosts;
+    const auto plan = make_plan(Topology{}, cost, limits, request_of(collective, static_cast<std::uint32_t>(hosts.size()), 1 << 26));
+    REQUIRE(plan);
+    for (const Candidate& one : plan->considered) UNSCOPED_INFO(one.algorithm << ' ' << one.predicted_ns << ' ' << one.note);
+    CHECK(verify(*plan).proved());
+    return std::pair(plan->header.algorithm, plan->predicted_ns);
+  };
+  const HostOf two{0, 1}, four{0, 1, 2, 3}, pairs{0, 0, 1, 1};
+  for (const HostOf& hosts : {two, four}) {
+    const auto by_one = chosen(hosts, 1, {1, {}});
+    CHECK(by_one.first == "ring");
+    for (const std::uint32_t count : {2u, 3u, 4u}) {
+      const auto by_several = chosen(hosts, 1, {count, HostOf(hosts.size())});
+      CHECK((by_several.first == "rings" || (hosts == two && count == 2 && by_several.first == "tree")));  // a double tree of two is two ways, too
+      CHECK(by_several.second < 1.1 * by_one.second / count);
+    }
+  }
+  const auto by_one = chosen(pairs, 2, {1, {}});
+  const auto by_own = chosen(pairs, 2, {2, {0, 1, 0, 1}});
+  CHECK((by_own.first == "rail" || by_own.first == "halving_doubling"));  // a rail on each
+  CHECK(by_own.second < 0.6 * by_one.second);
+  CHECK(chosen(two, 1, {2, {0, 0}}, Collective::broadcast).first == "rings");
+}
+
 TEST_CASE("plans of links stay proved where those inside a host become slots, and reach no other host but by links") {
   std::uint64_t links = 0, plans = 0;
   for (const std::uint32_t ranks : {2u, 3u, 4u, 5u, 6u, 8u, 9u})

@@ -30,6 +30,10 @@ bool enter(pid_t process, const char* space) {
   return file && setns(file.get(), 0) == 0;
 }
 
+std::string name_of(std::uint32_t interface) { return interface == 0 ? "eth" : "eth" + std::to_string(interface); }
+std::string bridge_of(std::uint32_t interface) { return "bridge" + std::to_string(interface); }
+std::string cable_of(std::uint32_t host, std::uint32_t interface = 0) { return "cable" + std::to_string(interface) + "." + std::to_string(host); }
+
 /// "" once the holder says that it holds.
 std::string await_holder(int answer) {
   char byte = 0;
@@ -39,9 +43,9 @@ std::string await_holder(int answer) {
 
 }  // namespace
 
-std::string Hosts::address(std::uint32_t host) { return "10.77.0." + std::to_string(host + 1); }
+std::string Hosts::address(std::uint32_t host, std::uint32_t interface) { return "10.77." + std::to_string(interface) + "." + std::to_string(host + 1); }
 
-Hosts::Hosts(std::uint32_t count) : own_users_(geteuid() != 0) { trouble_ = make(count); }
+Hosts::Hosts(std::uint32_t count, std::uint32_t interfaces) : own_users_(geteuid() != 0) { trouble_ = make(count, interfaces); }
 
 Hosts::~Hosts() {
   for (const Child& child : children_) {
@@ -66,7 +70,15 @@ pid_t Hosts::holder(const ChildBody& body) {
   return await_holder(ends[0]).empty() ? process : -1;
 }
 
-std::string Hosts::make(std::uint32_t count) {
+/// A cable from the host to that interface's switch.
+bool Hosts::plug_in(std::uint32_t host, std::uint32_t interface) const {
+  const std::string name = name_of(interface), cable = cable_of(host, interface);
+  return run_in(switch_, "ip link add " + cable + " type veth peer name " + name + " netns " + std::to_string(hosts_[host]) + " && ip link set " + cable +
+                             " master " + bridge_of(interface) + " up") &&
+         run(host, "ip address add " + address(host, interface) + "/24 dev " + name + " && ip link set lo up && ip link set " + name + " up");
+}
+
+std::string Hosts::make(std::uint32_t count, std::uint32_t interfaces) {
   const std::string user = std::to_string(geteuid()), group = std::to_string(getegid());
   switch_ = holder([&]() -> std::string {
     if (unshare(CLONE_NEWNET | (own_users_ ? CLONE_NEWUSER : 0)) != 0) return "no";
@@ -75,14 +87,13 @@ std::string Hosts::make(std::uint32_t count) {
     return mapped && write_file("/proc/self/gid_map", "0 " + group + " 1") ? "" : "no";
   });
   if (switch_ < 0) return "network name spaces need root or user name spaces";
-  bool well = run_in(switch_, "ip link add bridge type bridge && ip link set bridge up");
+  bool well = true;
+  for (std::uint32_t each = 0; well && each < interfaces; ++each)
+    well = run_in(switch_, "ip link add " + bridge_of(each) + " type bridge && ip link set " + bridge_of(each) + " up");
   for (std::uint32_t host = 0; well && host < count; ++host) {
     hosts_.push_back(holder([&]() -> std::string { return (!own_users_ || enter(switch_, "user")) && unshare(CLONE_NEWNET) == 0 ? "" : "no"; }));
-    const std::string cable = "cable" + std::to_string(host);
-    well = hosts_.back() > 0 &&
-           run_in(switch_, "ip link add " + cable + " type veth peer name eth netns " + std::to_string(hosts_.back()) + " && ip link set " + cable +
-                               " master bridge up") &&
-           run(host, "ip address add " + address(host) + "/24 dev eth && ip link set lo up && ip link set eth up");
+    well = hosts_.back() > 0;
+    for (std::uint32_t each = 0; well && each < interfaces; ++each) well = plug_in(host, each);
   }
   return well ? "" : "name spaces can't be connected; is iproute2 there?";
 }
@@ -100,8 +111,8 @@ bool Hosts::run_in(pid_t space, const std::string& command) const {
 }
 
 bool Hosts::run(std::uint32_t host, const std::string& command) const { return run_in(hosts_[host], command); }
-bool Hosts::cut(std::uint32_t host) const { return run_in(switch_, "ip link set cable" + std::to_string(host) + " nomaster"); }
-bool Hosts::mend(std::uint32_t host) const { return run_in(switch_, "ip link set cable" + std::to_string(host) + " master bridge"); }
+bool Hosts::cut(std::uint32_t host) const { return run_in(switch_, "ip link set " + cable_of(host) + " nomaster"); }
+bool Hosts::mend(std::uint32_t host) const { return run_in(switch_, "ip link set " + cable_of(host) + " master " + bridge_of(0)); }
 
 bool Hosts::drop(std::uint32_t host, std::uint32_t from, std::uint32_t of_a_hundred) const {
   const std::string rule = "ip saddr " + address(from) + (of_a_hundred < 100 ? " numgen random mod 100 < " + std::to_string(of_a_hundred) : "") + " drop";
@@ -120,15 +131,16 @@ ChildBody Hosts::on(std::uint32_t host, ChildBody body) const {
   };
 }
 
-std::uint64_t Hosts::bytes_sent(std::uint32_t host) const {
-  const Child child = start_child(on(host, []() -> std::string {
+std::uint64_t Hosts::bytes_sent(std::uint32_t host, std::uint32_t interface) const {
+  const std::string name = name_of(interface) + ":";
+  const Child child = start_child(on(host, [&name]() -> std::string {
     // sysfs shows the name spaces of who mounted it, /proc/self those of who asks
     std::ifstream file("/proc/self/net/dev");
     for (std::string line; std::getline(file, line);) {
-      const std::size_t at = line.find("eth:");
+      const std::size_t at = line.find(name);
       if (at == std::string::npos) continue;
       unsigned long long received[8], sent = 0;
-      std::istringstream words(line.substr(at + 4));
+      std::istringstream words(line.substr(at + name.size()));
       for (unsigned long long& word : received) words >> word;
       return words >> sent ? std::to_string(sent) : "0";
     }

@@ -1,4 +1,5 @@
-// Hosts that are network name spaces on one switch, each with an interface "eth": what crosses from one to another crosses a network.
+// Hosts that are network name spaces on one switch, each with an interface "eth" (and "eth1", ... on switches of their own): what crosses from one to
+// another crosses a network.
 #pragma once
 
 #include <sys/types.h>
@@ -12,7 +13,7 @@
 /// Holders of name spaces; all is gone with them, also when the test is killed. Needs root or user name spaces, and iproute2.
 class Hosts {
  public:
-  explicit Hosts(std::uint32_t count);
+  explicit Hosts(std::uint32_t count, std::uint32_t interfaces = 1);
   Hosts(const Hosts&) = delete;
   Hosts& operator=(const Hosts&) = delete;
   ~Hosts();
@@ -20,7 +21,7 @@ class Hosts {
   /// Why there are none; "" when there are.
   const std::string& trouble() const { return trouble_; }
   /// Of a host's interface.
-  static std::string address(std::uint32_t host);
+  static std::string address(std::uint32_t host, std::uint32_t interface = 0);
   /// The body as a process on that host.
   ChildBody on(std::uint32_t host, ChildBody body) const;
   /// A shell command there; true when it ended well.
@@ -31,13 +32,14 @@ class Hosts {
   /// What `from` sends to `host` is lost on arrival, all of it or so many of a hundred packets; both others and the way back stay. nftables.
   bool drop(std::uint32_t host, std::uint32_t from, std::uint32_t of_a_hundred = 100) const;
   /// Of its interface, by the kernel's count.
-  std::uint64_t bytes_sent(std::uint32_t host) const;
+  std::uint64_t bytes_sent(std::uint32_t host, std::uint32_t interface = 0) const;
   /// Rank `rank` of `size` ranks, `per_host` on each host, as a job's environment says it; rank 0 is on host 0.
   static void set_job(std::uint32_t rank, std::uint32_t size, std::uint32_t per_host, int port);
 
  private:
   pid_t holder(const ChildBody& enter);
-  std::string make(std::uint32_t count);
+  std::string make(std::uint32_t count, std::uint32_t interfaces);
+  bool plug_in(std::uint32_t host, std::uint32_t interface) const;
   bool run_in(pid_t space, const std::string& command) const;
 
   bool own_users_ = false;  ///< in a user name space, as this user isn't root

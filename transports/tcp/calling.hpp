@@ -13,7 +13,8 @@ namespace rondo::tcp {
 /// Answered by the peer's kernel, whatever the peer does. Nothing blocks.
 class Calling {
  public:
-  Calling(std::uint32_t peer, const Place& place, std::int64_t now_ns) : peer_(peer), place_(place), began_ns_(now_ns) {}
+  /// From the address of `own`, on whatever port.
+  Calling(std::uint32_t peer, const Place& place, const Place& own, std::int64_t now_ns) : peer_(peer), place_(place), own_(own), began_ns_(now_ns) {}
 
   /// The socket once there is an answer. An attempt that gets none is made again, its packets may be lost. Errors, that say where: peer_failed
   /// (nobody listens there), unsupported (it can't be reached, or nothing has answered for 1.7 s), out_of_resources (descriptors).
@@ -25,6 +26,7 @@ class Calling {
 
   const std::uint32_t peer_;
   const Place place_;
+  const Place own_;
   const std::int64_t began_ns_;
   LiveFd socket_;
   std::int64_t attempted_ns_ = 0;

@@ -103,7 +103,7 @@ class TcpTransport final : public Transport {
   void call(std::uint32_t peer) override {
     if (peers_[peer].connection) return;
     know(peer);
-    peers_[peer].calling = std::make_unique<Calling>(peer, peers_[peer].place, now_ns());
+    peers_[peer].calling = std::make_unique<Calling>(peer, peers_[peer].place, seat_.place(), now_ns());
     ++calling_;
   }
   std::optional<Error> refusal(std::uint32_t peer) const override { return peers_[peer].refusal; }
