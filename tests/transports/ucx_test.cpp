@@ -1,10 +1,24 @@
 #ifdef RONDO_HAS_UCX
 #include "transports/ucx/ucx.hpp"
 
+#include <filesystem>
+#include <fstream>
+
 #include "conformance.hpp"
 #include "support/catch.hpp"
+#include "support/folder.hpp"
+#include "transports/ucx/setup.hpp"
 
 using namespace rondo;
+
+TEST_CASE("interfaces of InfiniBand devices are to UCX ports of these devices, all others are what they are called") {
+  const test::Folder folder;
+  std::filesystem::create_directories(folder.path() / "ib1/device/infiniband/mlx4_0");
+  std::ofstream(folder.path() / "ib1/dev_port") << "1\n";
+  std::filesystem::create_directories(folder.path() / "roce/device/infiniband/mlx5_3");
+  std::filesystem::create_directories(folder.path() / "eth0/device");
+  CHECK(ucx::devices_of({"ib1", "eth0", "roce", "none"}, folder.path()) == "mlx4_0:2,eth0,mlx5_3:1,none");
+}
 
 TEST_CASE("UCX does what a transport must") {
   conformance([](std::uint32_t rank, std::uint32_t ranks) { return make_ucx_transport(UcxOptions{rank, ranks}); }, 10);

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdarg>
 #include <cstdio>
+#include <fstream>
 #include <mutex>
 #include <span>
 #include <string>
@@ -64,6 +65,13 @@ constexpr std::array settings{
 /// (uct_iface.h:884), so it sends from buffers of its own.
 constexpr std::array settings_of_tcp{Setting{"ZCOPY_THRESH", "inf"}};
 
+/// Of its device, which counts from 1.
+unsigned port_of(const std::filesystem::path& interface) {
+  unsigned number = 0;
+  std::ifstream(interface / "dev_port") >> number;
+  return number + 1;
+}
+
 /// What the user hasn't set.
 Result<void> apply_to(ucp_config_t* config, std::span<const Setting> chosen) {
   const Environment environment = read_environment();
@@ -76,10 +84,32 @@ Result<void> apply_to(ucp_config_t* config, std::span<const Setting> chosen) {
   return {};
 }
 
+/// Those of RONDO_NET_INTERFACES, and of each message a part by each of them.
+Result<void> apply_interfaces(ucp_config_t* config) {
+  const auto& set = rondo::config();
+  if (!set) return set.error();
+  if (set->net_interfaces.empty()) return {};
+  const std::string devices = devices_of(set->net_interfaces), rails = std::to_string(set->net_interfaces.size());
+  const std::array chosen{Setting{"NET_DEVICES", devices.c_str()}, Setting{"MAX_EAGER_RAILS", rails.c_str()}, Setting{"MAX_RNDV_RAILS", rails.c_str()}};
+  return apply_to(config, chosen);
+}
+
 }  // namespace
 
 Quiet::Quiet() { ++quiet; }
 Quiet::~Quiet() { --quiet; }
+
+std::string devices_of(const std::vector<std::string>& interfaces, const std::filesystem::path& folder) {
+  std::string devices;
+  const auto add = [&](const std::string& name) { devices += (devices.empty() ? "" : ",") + name; };
+  for (const std::string& interface : interfaces) {
+    std::error_code failed;  // no such folder: the kernel sends its packets itself
+    std::filesystem::directory_iterator device(folder / interface / "device/infiniband", failed), end;
+    if (failed || device == end) add(interface);
+    else add(device->path().filename().string() + ":" + std::to_string(port_of(folder / interface)));
+  }
+  return devices;
+}
 
 Error error_of(const std::string& what, ucs_status_t status) {
   return Error{Errc::unsupported, what + ": " + ucs_status_string(status), 0, "ucx"};
@@ -93,6 +123,7 @@ Result<ucp_context_h> make_context() {
     return error_of("cannot read UCX's configuration", status);
   auto applied = apply_to(config, settings);
   if (applied && !ucx_beats_tcp()) applied = apply_to(config, settings_of_tcp);
+  if (applied) applied = apply_interfaces(config);
   if (!applied) {
     ucp_config_release(config);
     return applied.error();

@@ -3,7 +3,9 @@
 
 #include <ucp/api/ucp.h>
 
+#include <filesystem>
 #include <string>
+#include <vector>
 
 #include "rondo/result.hpp"
 
@@ -20,6 +22,9 @@ class Quiet {
 
 /// A context for tagged messages. Error unsupported: UCX can't start here; says why. Needs a Quiet.
 Result<ucp_context_h> make_context();
+
+/// UCX's names of these network interfaces: of those that belong to a device for InfiniBand or RoCE that device's port, as "mlx5_0:1". Joined by commas.
+std::string devices_of(const std::vector<std::string>& interfaces, const std::filesystem::path& folder = "/sys/class/net");
 
 Error error_of(const std::string& what, ucs_status_t status);
 
