@@ -72,6 +72,9 @@ class Transport {
   /// Message: why no connection could be made with this peer, which is gone() then; peer_failed where nobody was there any more.
   virtual std::optional<Error> refusal(std::uint32_t /*peer*/) const { return std::nullopt; }
 
+  /// Message: this rank waits for nobody any more. Who has called by now is connected(), and can be told so; whoever calls from now on is refused.
+  virtual void leave() {}
+
   /// Whether this rank is known to have gone, by death or by leaving. Thread-safe, one load.
   virtual bool gone(std::uint32_t rank) const = 0;
 };

@@ -99,7 +99,7 @@ std::optional<Error> Communicator::Impl::find_lost_link(const Channel& channel, 
     if (parts_.transport->gone(context.member(member)))
       return Error{Errc::peer_failed, who(channel, member) + " died or left during " + call, 0, where};
     if (lost_for(context.member(member), now) > last_words_ns)
-      return Error{Errc::peer_failed, who(channel, member) + " died, or can't be reached any more, during " + call, 0, where};
+      return Error{Errc::peer_failed, who(channel, member) + " died, left or can't be reached any more, during " + call, 0, where};
   }
   // Somebody that this rank waits for may wait for one that is lost, without a line to it.
   for (std::uint32_t member = 0; member < context.size() && &channel == main_.get(); ++member)
@@ -151,6 +151,7 @@ void Communicator::Impl::tell_failure(const Error& error) {
 void Communicator::Impl::tell_departure() {
   if (!parts_.status_links) return;
   parts_.status_links->take_in();  // whoever left before needn't be told
+  parts_.transport->leave();
   Notice notice;
   notice.kind = Notice::Kind::left;
   notice.call = own_call();

@@ -40,6 +40,8 @@ class HostsTransport final : public Transport {
   }
   std::optional<Error> refusal(std::uint32_t peer) const override { return links_->refusal(peer); }
 
+  void leave() override { links_->leave(); }
+
   bool gone(std::uint32_t rank) const override { return places_[rank] == elsewhere ? links_->gone(rank) : memory_->gone(places_[rank]); }
 
  private:

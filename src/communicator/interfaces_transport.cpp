@@ -51,6 +51,9 @@ class InterfacesTransport final : public Transport {
   void progress() override {
     for (const auto& links : links_) links->progress();
   }
+  void leave() override {
+    for (const auto& links : links_) links->leave();
+  }
   bool connected(std::uint32_t peer) const override {
     return std::any_of(links_.begin(), links_.end(), [peer](const auto& links) { return links->connected(peer); });
   }

@@ -12,8 +12,6 @@ namespace {
 constexpr std::size_t longest_text = 1000;
 /// How long a rank turns the crank for its last words, which may have to make a connection first.
 constexpr std::int64_t help_ns = 100'000'000;
-/// In which a transport has looked at all that has come.
-constexpr std::int64_t look_ns = 10'000;
 constexpr std::size_t few = 64;
 
 /// A notice's payload begins with this; its text follows. The call stands in the message's header, as in any other message.
@@ -55,9 +53,6 @@ bool StatusLinks::is_for_all(Notice::Kind kind) const {
 
 void StatusLinks::tell(const Notice& notice) {
   const std::int64_t begin_ns = now_ns();
-  // whoever has called until now is connected
-  if (notice.kind == Notice::Kind::left)
-    while (now_ns() < begin_ns + look_ns) transport_.progress();
   const bool for_all = is_for_all(notice.kind);
   for (const std::uint32_t peer : peers_)
     if (for_all || transport_.connected(peer)) post(peer, notice);

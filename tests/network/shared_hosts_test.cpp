@@ -1,7 +1,10 @@
 // Several ranks on each of several hosts: memory inside a host, messages between hosts, in one communicator.
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <cmath>
+#include <optional>
+#include <thread>
 
 #include "jobs.hpp"
 #include "support/catch.hpp"
@@ -53,6 +56,31 @@ std::string splits(Communicator& whole, const std::vector<std::uint32_t>& on) {
 }
 
 }  // namespace
+
+TEST_CASE("who calls a rank that has left is told so at once, also where what was split from the communicator lives on") {
+  if (!can_make_hosts()) return;
+  const Hosts hosts(2);
+  REQUIRE(hosts.trouble() == "");
+  const auto body = [](Communicator& made) -> std::string {
+    std::optional<Communicator> whole(std::move(made));
+    const bool first = whole->rank() < 2;
+    auto part = whole->split(first ? 0 : 1, 0);
+    if (!part) return "split: " + to_string(part.error());
+    if (first) {
+      whole.reset();
+      std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+      return sums(**part, 1000);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    const auto begin = std::chrono::steady_clock::now();
+    float value = 0;
+    const auto received = whole->recv(&value, 1, DataType::f32, 3 - whole->rank());  // with which nothing has connected it
+    const auto took = std::chrono::steady_clock::now() - begin;
+    if (received || received.error().code != Errc::peer_failed) return received ? "there was a message" : to_string(received.error());
+    return took < std::chrono::seconds(1) ? "" : "found out late: " + to_string(received.error());
+  };
+  CHECK(complaints(run_children(ranks_on(hosts, {0, 0, 1, 1}, body), 60)) == "");
+}
 
 TEST_CASE("ranks that share hosts get right results of every collective, messages and splits, however many are where") {
   if (!can_make_hosts()) return;

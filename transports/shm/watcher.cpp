@@ -1,18 +1,15 @@
 #include "transports/shm/watcher.hpp"
 
-#include <pthread.h>
-#include <signal.h>
 #include <sys/epoll.h>
 
 #include <cerrno>
 #include <mutex>
-#include <system_error>
-#include <thread>
 #include <unordered_map>
 
 #include "base/crash_point.hpp"
 #include "base/fd.hpp"
 #include "base/fork_guard.hpp"
+#include "base/quiet_thread.hpp"
 
 namespace rondo {
 namespace {
@@ -22,7 +19,7 @@ struct Watched {
   DeathNote note;
 };
 
-/// Lives until the process ends: its thread is detached and sleeps, so that no order of static destructors matters.
+/// Lives until the process ends.
 class Watcher {
  public:
   static Watcher& instance() {
@@ -56,12 +53,7 @@ class Watcher {
     if (!epoll_) return false;
     crash_point("connect: watcher's set made");
     close_in_children(epoll_.get());
-    // The thread takes no signals: they belong to the program that uses the library.
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int refused = start_thread();
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    const int refused = start_quiet_thread("rondo-watch", [this] { watch(); });
     if (refused == 0) {
       crash_point("connect: watcher's thread started");
       return true;
@@ -72,18 +64,7 @@ class Watcher {
     return false;
   }
 
-  /// 0, or errno's number.
-  int start_thread() {
-    try {
-      std::thread([this] { watch(); }).detach();
-    } catch (const std::system_error& error) {
-      return error.code().value();
-    }
-    return 0;
-  }
-
   void watch() {
-    pthread_setname_np(pthread_self(), "rondo-watch");
     for (;;) {
       epoll_event event{};
       const int count = epoll_wait(epoll_.get(), &event, 1, -1);

@@ -16,6 +16,7 @@
 #include "base/fork_guard.hpp"
 #include "base/log.hpp"
 #include "transports/tcp/connection.hpp"
+#include "transports/tcp/doorkeeper.hpp"
 
 namespace rondo::tcp {
 namespace {
@@ -63,6 +64,7 @@ Result<std::shared_ptr<Listener>> Listener::at(const std::string& address, const
   if (!poller) return no_descriptor_left("listen for the other ranks with", errno, "tcp");
   auto listener = std::make_shared<Listener>(std::move(*socket), place, std::move(poller));
   if (!listener->polls(listener->socket_.get())) return Error{Errc::io, "epoll_ctl", errno, "tcp"};
+  if (auto kept = keep_door_of(listener); !kept) return kept.error();
   known = listener;
   return listener;
 }
@@ -74,9 +76,9 @@ bool Listener::polls(int socket) {
   return epoll_ctl(poller_.get(), EPOLL_CTL_ADD, socket, &event) == 0;
 }
 
-void Listener::look() {
+bool Listener::look() {
   const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock) return;
+  if (!lock) return true;
   const std::int64_t now = now_ns();
   std::array<epoll_event, most_events> events;
   const int ready = epoll_wait(poller_.get(), events.data(), most_events, 0);
@@ -90,6 +92,7 @@ void Listener::look() {
     if (stranger != strangers_.end() && has_said_all(*stranger)) strangers_.erase(stranger);
   }
   drop_late(now);
+  return !strangers_.empty();
 }
 
 void Listener::let_in(std::int64_t now_ns) {
@@ -139,11 +142,13 @@ Seat::Seat(std::shared_ptr<Listener> listener) : listener_(std::move(listener)),
   listener_->seats_.push_back(this);
 }
 
-Seat::~Seat() {
+Seat::~Seat() { give_up(); }
+
+void Seat::give_up() {
   if (listener_->is_parents()) return;  // whose lock may be held by a thread that isn't here
   const std::lock_guard lock(listener_->mutex_);
   std::erase(listener_->seats_, this);
-  for (const Caller& caller : callers_) refuse(caller.socket);
+  for (const Caller& caller : std::exchange(callers_, {})) refuse(caller.socket);
 }
 
 std::vector<Caller> Seat::take() {

@@ -38,8 +38,8 @@ class Listener {
   bool is_parents() const { return socket_.is_parents(); }
 
   /// Lets in who waits, hears what callers say, and drops who is late, unless another thread does so. Those for whom there is no descriptor wait on; the log
-  /// says so once.
-  void look();
+  /// says so once. Whether somebody is there who hasn't said enough yet.
+  bool look();
 
  private:
   friend class Seat;
@@ -76,6 +76,8 @@ class Seat {
   Listener& listener() const { return *listener_; }
   /// The listener's, with this seat and its ticket.
   const Place& place() const { return place_; }
+  /// Whoever comes from now on is refused.
+  void give_up();
   /// Those that have come since the last time.
   std::vector<Caller> take();
 

@@ -131,6 +131,12 @@ class TcpTransport final : public Transport {
     meet(now);
   }
 
+  void leave() override {
+    seat_.listener().look();
+    meet(now_ns());
+    seat_.give_up();
+  }
+
   // pairs with note_end()'s release
   bool gone(std::uint32_t rank) const override { return peers_[rank].gone.load(std::memory_order_acquire); }
 
