@@ -2,7 +2,7 @@
 
 compare_torch.py [--ranks 2] [--ops all_reduce,...] [--sizes 4,1K,...] [--backends rondo,gloo,fake,bf16,deepspeed,openmpi,operator,pass,ring,turns]
                  [--rounds 11] [--out FILE.json]
-                 [--network [--hosts 2] [--rate 1gbit]]
+                 [--network [--hosts 2] [--interfaces 1] [--rate 1gbit]]
 
 Every round measures each backend in turn on the same tensors (f32, in place for all_reduce, as DistributedDataParallel has them): calls that are waited for, one
 after another. A time is the slowest rank's per call. Ratios are medians of those within a round, with a 95 % bootstrap interval. The operations that end in
@@ -10,7 +10,8 @@ _step are training steps of a 25 MB model (steps.py); what communication adds to
 failure or a wrong result; 2: wrong flag. Run by `tools/compare --torch`.
 
 With --network equal parts of the ranks are on two hosts, or --hosts of them, which are network name spaces of this machine (root makes them) with a cable between them, or cables to a
-switch, of --rate where that is given. The processors are dealt out to the hosts, so that ranks of one host share no processor with those of the other. iperf3 sends both ways at once before and after, and all_reduce's bytes each way are set against it.
+switch, of --rate where that is given, for each of their --interfaces; all backends may use all of these. The processors are dealt out to the hosts, so that ranks of one host share no processor with those of the other. iperf3 sends both ways at once before and after, and all_reduce's bytes each way are set against it,
+as many times as there are interfaces.
 """
 
 import argparse
@@ -113,10 +114,11 @@ def network(given):
     if not given.network:
         yield []
         return
-    with hosts.several_hosts(given.hosts) as made:
+    with hosts.several_hosts(given.hosts, given.interfaces) as made:
         for host in made if given.rate else []:
-            shape = ["tc", "qdisc", "add", "dev", host.interface, "root", "tbf", "rate", given.rate, "burst", "128k", "latency", "20ms"]
-            subprocess.run([*host.inside, *shape], check=True)
+            for interface in host.interfaces:
+                shape = ["tc", "qdisc", "add", "dev", interface, "root", "tbf", "rate", given.rate, "burst", "128k", "latency", "20ms"]
+                subprocess.run([*host.inside, *shape], check=True)
         yield made
 
 
@@ -134,7 +136,7 @@ def rank_main(rank, given, port, results, made):
     host = made[rank * len(made) // given.ranks] if made else None
     if host:
         host.enter()
-        os.environ["GLOO_SOCKET_IFNAME"] = host.interface
+        os.environ["GLOO_SOCKET_IFNAME"] = os.environ["RONDO_NET_INTERFACES"] = ",".join(host.interfaces)
     import torch
     import torch.distributed as dist
     import torch.testing._internal.distributed.fake_pg  # noqa: F401, makes "fake" known
@@ -223,7 +225,7 @@ def table(summary, backends):
 
 def against_iperf(summary, floor, count):
     """What of iperf3's bytes each way an all_reduce of large tensors reaches: each of h hosts has to send 2 (h - 1) / h of them."""
-    lines = [f"iperf3, both ways at once: {floor / 1e9:.3f} GB/s each way"]
+    lines = [f"iperf3, both ways at once, over all interfaces: {floor / 1e9:.3f} GB/s each way"]
     for entry in summary:
         if entry["operation"] == "all_reduce" and entry["bytes"] >= 1 << 20:
             reached = {backend: 2 * (count - 1) / count * entry["bytes"] / time_us * 1e6 / floor for backend, time_us in entry["time_us"].items() if backend in ("rondo", "gloo", "openmpi", "ring", "bf16")}
@@ -240,6 +242,7 @@ def main():
     flags.add_argument("--rounds", type=int, default=11)
     flags.add_argument("--network", action="store_true", help="between hosts")
     flags.add_argument("--hosts", type=int, default=2, help="how many: 2 to 16")
+    flags.add_argument("--interfaces", type=int, default=1, help="of each host: 1 to 8")
     flags.add_argument("--rate", help="of the cable between them, as tc takes it: 100mbit, 1gbit")
     flags.add_argument("--out", type=pathlib.Path, help="also as JSON, with the machine and all rounds")
     given = flags.parse_args()
@@ -249,8 +252,10 @@ def main():
     alone = [name for name in given.backends if name in peers.PEERS]
     if alone and given.ops != ["all_reduce"]:
         flags.error(f"--backends: '{alone[0]}' has all_reduce alone, and --ops names others")
-    if given.rate and not given.network:
-        flags.error("--rate: it is of a network's cable, and there is no --network")
+    if (given.rate or given.interfaces != 1) and not given.network:
+        flags.error("--rate, --interfaces: they are of a network, and there is no --network")
+    if not 1 <= given.interfaces <= 8:
+        flags.error(f"--interfaces: {given.interfaces}; accepted: 1 to 8")
     if given.network and (os.geteuid() != 0 or not shutil.which("iperf3")):
         flags.error("--network: needs root, to make hosts, and iperf3")
     if not 2 <= given.hosts <= 16 or (given.network and given.ranks % given.hosts != 0):
@@ -274,11 +279,11 @@ def main():
     summary = summarize(rows, given.backends)
     print(table(summary, given.backends))
     if floors:
-        print(against_iperf(summary, sum(floors) / 2, given.hosts))
+        print(against_iperf(summary, given.interfaces * sum(floors) / 2, given.hosts))
     if given.out:
         about = {"machine": machine.describe(HERE.parents[1]), "torch": torch.__version__, "ranks": given.ranks, "rounds": given.rounds}
         if floors:
-            about |= {"hosts": given.hosts, "rate": given.rate, "iperf3_both_ways_bytes_per_s": floors}
+            about |= {"hosts": given.hosts, "interfaces": given.interfaces, "rate": given.rate, "iperf3_both_ways_bytes_per_s": floors}
         given.out.write_text(json.dumps({**about, "summary": summary, "rows": rows}, indent=1) + "\n")
         print(f"Results: {given.out}")
 

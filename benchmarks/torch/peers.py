@@ -109,8 +109,8 @@ def mpirun(folder, ranks, hosts):
     if not hosts:
         return command
     where = ",".join(f"{host.address}:{ranks // len(hosts)}" for host in hosts)
-    eth = hosts[0].interface
-    settings = {"plm_rsh_agent": agent(folder, hosts), "oob_tcp_if_include": eth, "btl_tcp_if_include": eth, "pml": "ob1", "btl": "self,tcp"}
+    interfaces = hosts[0].interfaces
+    settings = {"plm_rsh_agent": agent(folder, hosts), "oob_tcp_if_include": interfaces[0], "btl_tcp_if_include": ",".join(interfaces), "pml": "ob1", "btl": "self,tcp"}
     return [*hosts[0].inside, *command, "--host", where, *(word for name, value in settings.items() for word in ("-mca", name, str(value)))]
 
 

@@ -69,6 +69,7 @@ struct MachineFacts {
   std::string nvidia_driver;     ///< the loaded driver in its own words; empty: none
   std::uint32_t nvidia_devices = 0;  ///< that this process may open
   bool rdma = false;             ///< there are RDMA devices
+  std::map<std::string, std::string> interfaces;  ///< of the network that are up: a numeric address by name
 
   // what the system grants this process
   SystemLimit descriptors;             ///< that may be open at a time

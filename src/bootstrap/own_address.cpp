@@ -22,8 +22,17 @@ namespace {
 /// Nobody's (RFC 5737): what leads there is the default route.
 constexpr char elsewhere[] = "192.0.2.1";
 
-/// Each interface that is up, version 4 first.
-std::vector<NamedAddress> interfaces() {
+Error none_of(const std::vector<std::string>& names, const std::vector<NamedAddress>& all) {
+  std::string wanted, have;
+  for (const std::string& name : names) wanted += (wanted.empty() ? "" : ",") + name;
+  for (const NamedAddress& one : all)
+    if (have.find(one.interface) == std::string::npos) have += (have.empty() ? "" : ", ") + one.interface;
+  return in_bootstrap(Errc::invalid_argument, "RONDO_NET_INTERFACES='" + wanted + "': none of them has an address here; accepted: some of " + have);
+}
+
+}  // namespace
+
+std::vector<NamedAddress> addressed_interfaces() {
   ifaddrs* list = nullptr;
   if (getifaddrs(&list) != 0) return {};
   const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owner(list, freeifaddrs);
@@ -37,16 +46,6 @@ std::vector<NamedAddress> interfaces() {
     }
   return found;
 }
-
-Error none_of(const std::vector<std::string>& names, const std::vector<NamedAddress>& all) {
-  std::string wanted, have;
-  for (const std::string& name : names) wanted += (wanted.empty() ? "" : ",") + name;
-  for (const NamedAddress& one : all)
-    if (have.find(one.interface) == std::string::npos) have += (have.empty() ? "" : ", ") + one.interface;
-  return in_bootstrap(Errc::invalid_argument, "RONDO_NET_INTERFACES='" + wanted + "': none of them has an address here; accepted: some of " + have);
-}
-
-}  // namespace
 
 std::string address_of_end(int socket) {
   sockaddr_storage own{};
@@ -69,7 +68,7 @@ Result<std::vector<NamedAddress>> chosen_interfaces(const std::function<std::str
   const auto& set = config();
   if (!set) return set.error();
   if (set->net_interfaces.empty()) return std::vector{NamedAddress{"", otherwise()}};
-  const auto all = interfaces();
+  const auto all = addressed_interfaces();
   std::vector<NamedAddress> chosen;
   for (const std::string& name : set->net_interfaces) {
     const auto found = std::find_if(all.begin(), all.end(), [&](const NamedAddress& one) { return one.interface == name; });
@@ -86,7 +85,7 @@ Result<std::string> chosen_address(const std::function<std::string()>& otherwise
 std::string likely_address(const std::string& host) {
   for (const std::string& target : {host, std::string(elsewhere)})
     if (std::string own = target.empty() ? "" : address_towards(target); !own.empty() && !is_loopback(own)) return own;
-  for (const NamedAddress& one : interfaces())
+  for (const NamedAddress& one : addressed_interfaces())
     if (!is_loopback(one.address)) return one.address;
   return "127.0.0.1";
 }

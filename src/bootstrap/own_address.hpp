@@ -20,6 +20,9 @@ struct NamedAddress {
   std::string address;    ///< numeric
 };
 
+/// This machine's that are up and have one, version 4 first.
+std::vector<NamedAddress> addressed_interfaces();
+
 /// Those of RONDO_NET_INTERFACES that have an address here, in their order, where that is set; else one, that `otherwise` gives. Error invalid_argument
 /// (none has one) names the interfaces that do.
 Result<std::vector<NamedAddress>> chosen_interfaces(const std::function<std::string()>& otherwise);

@@ -58,7 +58,23 @@ bool is_set(const Environment& environment, std::string_view name) {
   return found != environment.end() && !found->second.empty();
 }
 
-Finding judge_setting(const std::string& name, const std::string& value) {
+/// Of a list that can be read.
+Finding judge_interfaces(const std::string& name, const std::string& value, const std::vector<std::string>& wanted, const MachineFacts& facts) {
+  std::string used, unknown, all;
+  const auto add = [](std::string& list, const std::string& word) { list += (list.empty() ? "" : ", ") + word; };
+  for (const std::string& interface : wanted) {
+    const auto found = facts.interfaces.find(interface);
+    if (found == facts.interfaces.end()) add(unknown, interface);
+    else add(used, interface + " (" + found->second + ")");
+  }
+  for (const auto& [interface, address] : facts.interfaces) add(all, interface);
+  if (used.empty()) return {name, Verdict::problem, in_quotes(value) + ": none of them has an address here; accepted: some of " + all, "unset " + name};
+  const std::string meaning = in_quotes(value) + ": what goes to other machines goes by " + used;
+  if (unknown.empty()) return {name, Verdict::ok, meaning, ""};
+  return {name, Verdict::note, meaning + "; no address here: " + unknown, ""};
+}
+
+Finding judge_setting(const std::string& name, const std::string& value, const MachineFacts& facts) {
   const auto& known = known_variables();
   const auto variable = std::find_if(known.begin(), known.end(), [&](const Variable& one) { return one.name == name; });
   const auto config = parse_config({{name, value}});  // alone, so that one bad value doesn't hide the next
@@ -68,6 +84,7 @@ Finding judge_setting(const std::string& name, const std::string& value) {
     const std::string rename = "export " + meant + "=\"$" + name + "\"; unset " + name;
     return {name, Verdict::note, in_quotes(value) + ": " + config->warnings.front(), is_identifier(name) ? rename : ""};
   }
+  if (!config->net_interfaces.empty()) return judge_interfaces(name, value, config->net_interfaces, facts);
   const std::string meaning = value.empty() ? "empty, as if it weren't set" : in_quotes(value) + ": " + std::string(variable->meaning);
   if (name != "RONDO_ALGORITHM" || value.empty()) return {name, Verdict::ok, meaning, ""};
   if (const std::string choices = choices_for_algorithm(value); !choices.empty())
@@ -120,7 +137,7 @@ std::map<std::string, std::string> variables_of_interest(const std::map<std::str
 Findings check_settings(const MachineFacts& facts) {
   Findings findings;
   for (const auto& [name, value] : facts.environment)
-    if (name.starts_with(own_prefix)) findings.push_back(judge_setting(name, value));
+    if (name.starts_with(own_prefix)) findings.push_back(judge_setting(name, value, facts));
   if (findings.empty()) findings.push_back({"settings", Verdict::ok, "no RONDO_ variable is set: all is at its default", ""});
   return findings;
 }

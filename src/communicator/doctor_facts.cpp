@@ -14,6 +14,7 @@
 #include "base/config.hpp"
 #include "base/fd.hpp"
 #include "base/text.hpp"
+#include "bootstrap/own_address.hpp"
 #include "calibration/file.hpp"
 #include "communicator/doctor_checks.hpp"
 #include "communicator/doctor_groups.hpp"
@@ -157,6 +158,7 @@ MachineFacts gather_machine_facts() {
   const MemoryLeft memory = memory_left();
   facts.memory_bytes = memory.bytes;
   facts.memory_bound = memory.bound;
+  for (const NamedAddress& one : addressed_interfaces()) facts.interfaces.emplace(one.interface, one.address);
   const Environment environment = read_environment();
   look_at_calibration(facts, environment);
   facts.environment = doctor::variables_of_interest(environment);

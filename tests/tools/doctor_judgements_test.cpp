@@ -238,6 +238,26 @@ TEST_CASE("a bad variable doesn't hide the next one") {
   CHECK(named == Words{"RONDO_LOG problem", "RONDO_TIMEOUT problem", "RONDO_TIMOUT note"});
 }
 
+TEST_CASE("the doctor says which of the interfaces that are asked for there are") {
+  const auto names = [](const std::string& value) {
+    return [=](MachineFacts& facts) {
+      facts.environment["RONDO_NET_INTERFACES"] = value;
+      facts.interfaces = {{"lo", "127.0.0.1"}, {"eth0", "10.0.0.1"}, {"eth1", "10.0.1.1"}};
+    };
+  };
+  const std::string check = "RONDO_NET_INTERFACES";
+  CHECK(wrong({
+            {names("eth0,eth1"), check, ok, {"eth0 (10.0.0.1), eth1 (10.0.1.1)"}, {}},
+            {names("eth0,ib0"), check, note, {"eth0 (10.0.0.1)", "no address here: ib0"}, {}},
+        }) == "");
+  const auto findings = judged(names("ib0,ib1"));  // without which no rank starts, so that the trials are missing, too
+  const auto found = std::find_if(findings.begin(), findings.end(), [&](const Finding& finding) { return finding.check == check; });
+  REQUIRE(found != findings.end());
+  CHECK(found->verdict == problem);
+  CHECK(lacks(found->meaning, {"'ib0,ib1'", "accepted: some of eth0, eth1, lo"}) == "");
+  CHECK(found->remedy == "unset RONDO_NET_INTERFACES");
+}
+
 TEST_CASE("the doctor says whether the launcher's variables make a job") {
   const auto job = [](std::map<std::string, std::string> variables) { return [=](MachineFacts& facts) { facts.environment = variables; }; };
   CHECK(wrong({

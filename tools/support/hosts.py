@@ -1,4 +1,5 @@
-"""Hosts that are network name spaces of this machine, with a cable between two of them or a switch between more. Needs root or user name spaces, and iproute2."""
+"""Hosts that are network name spaces of this machine, with a cable between two of them, or a switch between more, for each of their interfaces. Needs root or
+user name spaces, and iproute2."""
 
 import ctypes
 import os
@@ -13,10 +14,9 @@ ROOT = os.geteuid() == 0
 @dataclass
 class Host:
     inside: list  # the command that goes before another one to run it there
-    address: str  # of its interface
+    address: str  # of its first interface
     process: int  # one that is there as long as the host is
-
-    interface = "eth"
+    interfaces: list  # their names
 
     def enter(self):
         """From now on this process is there. Root's alone."""
@@ -27,7 +27,7 @@ class Host:
 
 
 @contextmanager
-def several_hosts(count):
+def several_hosts(count, interfaces=1):
     """All is gone afterwards."""
     holders = []
 
@@ -42,11 +42,13 @@ def several_hosts(count):
         first = hold("unshare", "--net", *([] if ROOT else ["--map-root-user"]))
         users = [] if ROOT else [f"--user=/proc/{first}/ns/user", "--preserve-credentials"]
         spaces = [first, *(hold("unshare", "--net") if ROOT else hold("nsenter", *users, "unshare", "--net") for _ in range(count - 1))]
-        hosts = [Host(["nsenter", *users, f"--net=/proc/{process}/ns/net"], f"10.78.0.{number + 1}", process) for number, process in enumerate(spaces)]
-        connect(hosts, hold, users)
-        for host in hosts:
-            for command in (f"address add {host.address}/24 dev eth", "link set eth up", "link set lo up"):
-                subprocess.run([*host.inside, "ip", *command.split()], check=True)
+        names = ["eth", *(f"eth{number}" for number in range(1, interfaces))]
+        hosts = [Host(["nsenter", *users, f"--net=/proc/{process}/ns/net"], f"10.78.0.{number + 1}", process, names) for number, process in enumerate(spaces)]
+        for network, name in enumerate(names):
+            connect(hosts, name, hold, users)
+            for number, host in enumerate(hosts):
+                for command in (f"address add 10.78.{network}.{number + 1}/24 dev {name}", f"link set {name} up", "link set lo up"):
+                    run(host.inside, command)
         yield hosts
     finally:
         for process in holders:
@@ -54,21 +56,21 @@ def several_hosts(count):
             process.wait()
 
 
-def connect(hosts, hold, users):
-    """An interface "eth" for each: two ends of one cable, or of as many cables to a switch as there are hosts."""
+def run(place, command):
+    subprocess.run([*place, "ip", *command.split()], check=True)
 
-    def run(place, command):
-        subprocess.run([*place, "ip", *command.split()], check=True)
 
+def connect(hosts, name, hold, users):
+    """An interface of that name for each: two ends of one cable, or of as many cables to a switch as there are hosts."""
     if len(hosts) == 2:
-        run(hosts[0].inside, f"link add eth netns {hosts[0].process} type veth peer name eth netns {hosts[1].process}")
+        run(hosts[0].inside, f"link add {name} netns {hosts[0].process} type veth peer name {name} netns {hosts[1].process}")
         return
     space = hold("unshare", "--net") if ROOT else hold("nsenter", *users, "unshare", "--net")
     switch = ["nsenter", *users, f"--net=/proc/{space}/ns/net"]
     run(switch, "link add bridge type bridge")
     run(switch, "link set bridge up")
     for number, host in enumerate(hosts):
-        run(switch, f"link add cable{number} type veth peer name eth netns {host.process}")
+        run(switch, f"link add cable{number} type veth peer name {name} netns {host.process}")
         run(switch, f"link set cable{number} master bridge up")
 
 
