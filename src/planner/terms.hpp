@@ -38,10 +38,11 @@ inline std::uint64_t chunk_bytes(const Request& request, std::uint32_t chunks_pe
   return chunk_range(header, block_bytes(request) / element, element, 0).count * element;
 }
 
-/// Largest piece that the slots hold; 0 when not even a cache line fits. Without scratch a chunk is one piece.
+/// Largest piece that the slots hold; 0 when not even a cache line fits. Without scratch a chunk is one piece. Messages lie in memory of the transport's.
 inline std::uint64_t piece_limit(const Shape& shape, const PlanLimits& limits) {
-  if (shape.lowered_chunks == 0 || shape.protocol == Protocol::inlined) return ~std::uint64_t{0};
-  const std::uint64_t slot = limits.staging_bytes / shape.depth / shape.lowered_chunks / 64 * 64;
+  const std::uint32_t chunks = limits.reach == Reach::messages ? shape.scratch_chunks : shape.lowered_chunks;
+  if (chunks == 0 || shape.protocol == Protocol::inlined) return ~std::uint64_t{0};
+  const std::uint64_t slot = limits.staging_bytes / shape.depth / chunks / 64 * 64;
   return slot - std::min<std::uint64_t>(slot, limits.slot_header_bytes);
 }
 
