@@ -5,45 +5,34 @@
 //
 // The levels aren't done one after the other: a step of the ring combines what the fellows of the group send for it, and while it travels they send for
 // the next; what arrives of a gathered share is passed on along the rail and to the fellows at once. So nothing is stored between the levels.
-#include <algorithm>
-#include <set>
-
-#include "planner/steps.hpp"
-#include "planner/terms.hpp"
+#include "planner/rails.hpp"
 
 namespace rondo::planner {
 namespace {
 
 constexpr std::uint32_t to_combine = 0;  ///< channels: those along the rail, and from the fellows of the group
 constexpr std::uint32_t combined = 1;    ///< from the fellows
-constexpr std::uint32_t largest_group = 64;
 
 /// One rank in its group and its rail. Chunks are named by the rank whose share they are.
 class Place {
  public:
-  Place(const PlanHeader& header, std::uint32_t rank) : header_(header), group_(header.groups.front()), groups_(header.ranks / group_) {
-    const std::uint32_t position = position_of(header, rank);
-    number_ = position / group_;
-    seat_ = position % group_;
-  }
+  Place(const PlanHeader& header, std::uint32_t rank) : place_(header, rank) {}
 
-  std::uint32_t group() const { return group_; }    ///< ranks of one
-  std::uint32_t groups() const { return groups_; }  ///< how many: the ranks of a rail
+  std::uint32_t group() const { return place_.group; }
+  std::uint32_t groups() const { return place_.groups; }
 
   /// The rank `steps` groups ahead in the seat that lies `seats` behind the own one; steps from −2·groups.
   std::uint32_t at(std::int64_t steps, std::uint32_t seats = 0) const {
-    const auto groups = static_cast<std::int64_t>(groups_);
-    const auto number = static_cast<std::uint32_t>((number_ + steps + 2 * groups) % groups);
-    return rank_at(header_, number * group_ + (seat_ + seats) % group_);
+    const auto groups = static_cast<std::int64_t>(place_.groups);
+    const auto number = static_cast<std::uint32_t>((place_.number + steps + 2 * groups) % groups);
+    return place_.rank_of(number, (place_.seat + seats) % place_.group);
   }
   Operand next() const { return link(at(1), to_combine); }
   Operand previous() const { return link(at(-1), to_combine); }
   Operand fellow(std::uint32_t seats, std::uint32_t channel) const { return link(at(0, seats), channel); }
 
  private:
-  const PlanHeader& header_;
-  const std::uint32_t group_, groups_;
-  std::uint32_t number_ = 0, seat_ = 0;
+  const RailPlace place_;
 };
 
 /// A finished share: kept, and handed to the fellows and, but for the last, along the rail.
@@ -103,32 +92,20 @@ Program program(const PlanHeader& header, std::uint32_t rank) {
   return lane.take_program();
 }
 
-/// Where ranks are on several hosts these are the groups: what crosses between smaller ones is no network.
-bool serves(const Level& level, const Network& network) {
-  const std::set<std::uint32_t> hosts(network.hosts.begin(), network.hosts.end());
-  return level.ranks <= largest_group && (hosts.empty() || level.ranks * hosts.size() == network.hosts.size());
-}
-
 std::string_view objection(const Request& request, const CostModel& cost, const PlanLimits&) {
   if (request.collective != Collective::all_reduce && request.collective != Collective::reduce_scatter && request.collective != Collective::all_gather)
     return other_collective;
-  if (cost.levels.empty()) return "no cache, memory, socket or host parts the ranks into equal groups";
-  const bool any = std::any_of(cost.levels.begin(), cost.levels.end(), [&](const Level& level) { return serves(level, cost.network); });
-  return any ? std::string_view() : "no group of the machine's has 64 ranks or less, or hosts have unlike numbers of ranks";
+  return no_rails(cost);
 }
 
-Shape shape_of(const Request& request, const PlanLimits& limits, std::uint32_t group, std::size_t level) {
+Shape shape_of(const Request& request, const PlanLimits& limits, std::uint32_t group) {
   const bool reduces = is_reduction(request.collective);
   const bool gathers = request.collective != Collective::reduce_scatter;
   const std::uint32_t ways = reduces && gathers ? 2 : 1;
   constexpr std::uint32_t depth = 2;  // slots of a channel to a fellow, which takes a message from each group, and along the rail
   const std::uint32_t along = std::min(depth, ways * (request.ranks / group - 1));
-  Shape shape{Protocol::staged, true, ways == 2 ? request.ranks : 1, 0, ways * depth * (group - 1) + along, depth, longest_piece(limits)};
-  shape.levels = 1u << level;
-  return shape;
+  return {Protocol::staged, true, ways == 2 ? request.ranks : 1, 0, ways * depth * (group - 1) + along, depth, longest_piece(limits)};
 }
-
-double group_of(const CostModel& cost, const Shape& shape) { return cost.levels[static_cast<std::size_t>(std::countr_zero(shape.levels))].ranks; }
 
 /// A ring along the rail, whose every step takes a chunk from each fellow, too.
 Cost predict(const Request& request, const CostModel& cost, const PlanLimits& limits, const Shape& shape) {
@@ -154,19 +131,8 @@ Cost predict(const Request& request, const CostModel& cost, const PlanLimits& li
   return {waits, terms.work_ns(moving, steps * terms.pieces), rounds, ways * 2 * (inside + along)};
 }
 
-/// The groups whose plan costs least.
 Shape shape(const Request& request, const CostModel& cost, const PlanLimits& limits) {
-  Shape best;
-  double least = 0;
-  for (std::size_t level = 0; level < cost.levels.size(); ++level) {
-    if (!serves(cost.levels[level], cost.network)) continue;
-    const Shape made = shape_of(request, limits, cost.levels[level].ranks, level);
-    const double total = predict(request, cost, limits, made).total_ns();
-    if (best.levels != 0 && total >= least) continue;
-    best = made;
-    least = total;
-  }
-  return best;
+  return cheapest_groups(request, cost, limits, [&](std::uint32_t group) { return shape_of(request, limits, group); }, predict);
 }
 
 std::string_view departure(const Request&, const CostModel&) { return "it combines along its rails' rings, not along the one tree"; }

@@ -59,6 +59,7 @@ const Golden golden_plans[] = {
     {"rail", Collective::all_reduce, 6, true, {3}},
     {"rail", Collective::all_gather, 6, true, {2}},
     {"rail", Collective::reduce_scatter, 4, true, {2}},
+    {"rail_halving", Collective::all_reduce, 6, true, {2}},
     {"dissemination", Collective::barrier, 5, true},
     {"dissemination", Collective::barrier, 5, false},
     {"rings", Collective::all_reduce, 3, true},

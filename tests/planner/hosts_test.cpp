@@ -91,6 +91,8 @@ TEST_CASE("what plans send between hosts is in their price") {
   CHECK(crossed("recursive_doubling", pairs, 2) == 2);
   CHECK(crossed("ring", {0, 1, 0, 1}, 1) == 3);  // each step leaves its host
   CHECK(crossed("rail", {0, 0, 0, 1, 1, 1, 2, 2, 2}, 3) == Approx(2.0 * 2 / 3));
+  CHECK(crossed("rail_halving", {0, 0, 0, 1, 1, 1}, 3) == 1);
+  CHECK(crossed("rail_halving", {0, 0, 1, 1, 2, 2, 3, 3}, 2) == 2 * 3.0 / 4);
   CHECK(crossed("ring", pairs, 2, Collective::all_gather) == 3);
   CHECK(crossed("rail", pairs, 2, Collective::all_gather) == 2);
 }

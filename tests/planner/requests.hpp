@@ -53,13 +53,14 @@ inline Result<Plan> plan_of(Request request, const std::string& algorithm = "", 
 
 /// The ways in which an algorithm is tried: with no groups, or with all of one and of two levels (of many ranks, those of middling size).
 inline std::vector<GroupSizes> groupings(std::string_view algorithm, std::uint32_t ranks) {
-  if (algorithm != "hierarchical" && algorithm != "rail") return {{}};
+  const bool of_one_level = algorithm == "rail" || algorithm == "rail_halving";
+  if (algorithm != "hierarchical" && !of_one_level) return {{}};
   std::vector<GroupSizes> all;
   const auto fits = [&](std::uint32_t size) { return ranks % size == 0 && (ranks <= 16 || (size > 2 && 3 * size <= ranks)); };
   for (std::uint32_t inner = 2; inner < ranks; ++inner) {
     if (!fits(inner)) continue;
     all.push_back({inner});
-    if (algorithm == "rail") continue;  // it follows one level
+    if (of_one_level) continue;
     for (std::uint32_t outer = 2 * inner; outer < ranks; outer += inner)
       if (fits(outer)) all.push_back({inner, outer});
   }
