@@ -20,6 +20,13 @@ TEST_CASE("interfaces of InfiniBand devices are to UCX ports of these devices, a
   CHECK(ucx::devices_of({"ib1", "eth0", "roce", "none"}, folder.path()) == "mlx4_0:2,eth0,mlx5_3:1,none");
 }
 
+TEST_CASE("UCX knows InfiniBand where its module for that is, be there such a device or not") {
+  bool is_there = false;
+  for (const char* folder : {"/usr/lib/x86_64-linux-gnu/ucx/", "/usr/lib/aarch64-linux-gnu/ucx/"})
+    is_there |= std::filesystem::exists(folder + std::string("libuct_ib.so.0"));
+  CHECK(ucx::knows_infiniband() == is_there);
+}
+
 TEST_CASE("UCX does what a transport must") {
   conformance([](std::uint32_t rank, std::uint32_t ranks) { return make_ucx_transport(UcxOptions{rank, ranks}); }, 10);
 }

@@ -1,6 +1,7 @@
 #include "transports/ucx/setup.hpp"
 
 #include <ucs/debug/log_def.h>
+#include <uct/api/uct.h>
 
 #include <array>
 #include <cstdarg>
@@ -9,6 +10,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "base/config.hpp"
 #include "base/log.hpp"
@@ -98,6 +100,21 @@ Result<void> apply_interfaces(ucp_config_t* config) {
 
 Quiet::Quiet() { ++quiet; }
 Quiet::~Quiet() { --quiet; }
+
+bool knows_infiniband() {
+  const Quiet quiet;
+  uct_component_h* components = nullptr;
+  unsigned count = 0;
+  if (uct_query_components(&components, &count) != UCS_OK) return false;
+  bool known = false;
+  for (const uct_component_h component : std::span(components, count)) {
+    uct_component_attr_t attributes{};
+    attributes.field_mask = UCT_COMPONENT_ATTR_FIELD_NAME;
+    known |= uct_component_query(component, &attributes) == UCS_OK && std::string_view(attributes.name) == "ib";
+  }
+  uct_release_component_list(components);
+  return known;
+}
 
 std::string devices_of(const std::vector<std::string>& interfaces, const std::filesystem::path& folder) {
   std::string devices;

@@ -23,6 +23,9 @@ class Quiet {
 /// A context for tagged messages. Error unsupported: UCX can't start here; says why. Needs a Quiet.
 Result<ucp_context_h> make_context();
 
+/// Whether this UCX has its module for InfiniBand: a file of its own, which a wheel that carries UCX along doesn't have.
+bool knows_infiniband();
+
 /// UCX's names of these network interfaces: of those that belong to a device for InfiniBand or RoCE that device's port, as "mlx5_0:1". Joined by commas.
 std::string devices_of(const std::vector<std::string>& interfaces, const std::filesystem::path& folder = "/sys/class/net");
 

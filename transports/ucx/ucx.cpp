@@ -271,7 +271,7 @@ class UcxTransport final : public Transport {
 bool ucx_beats_tcp() {
   std::error_code error;
   const std::filesystem::directory_iterator devices("/sys/class/infiniband", error);
-  return !error && devices != std::filesystem::directory_iterator();
+  return !error && devices != std::filesystem::directory_iterator() && ucx::knows_infiniband();
 }
 
 Result<std::unique_ptr<Transport>> make_ucx_transport(const UcxOptions& options) {

@@ -15,7 +15,7 @@ struct UcxOptions {
   std::vector<std::uint32_t> hosts = {};  ///< by rank: those of this rank's host aren't connected; empty: all are
 };
 
-/// Whether this machine has a network that UCX serves better than TCP does: InfiniBand, or what shows itself as such.
+/// Whether this machine has a network that UCX serves better than TCP does: InfiniBand, or what shows itself as such, where UCX has its module for that.
 bool ucx_beats_tcp();
 
 /// A message transport. UCX chooses among lanes other than shared memory and among protocols, where UCX_TLS, UCX_NET_DEVICES and the
