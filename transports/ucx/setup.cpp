@@ -102,7 +102,7 @@ Quiet::Quiet() { ++quiet; }
 Quiet::~Quiet() { --quiet; }
 
 bool knows_infiniband() {
-  const Quiet quiet;
+  const Quiet meanwhile;
   uct_component_h* components = nullptr;
   unsigned count = 0;
   if (uct_query_components(&components, &count) != UCS_OK) return false;
