@@ -26,11 +26,22 @@ std::string sums(Communicator& communicator) {
   return values.front() == size * (size + 1) / 2 && values.back() == values.front() ? "" : "a wrong sum";
 }
 
+/// By way of bf16, which holds these numbers.
+std::string sums_by_bf16(Communicator& communicator) {
+  std::vector<float> values(count, static_cast<float>(communicator.rank() + 1));
+  const std::array tensors{Tensor{values.data(), values.data(), count}};
+  Bucket bucket;
+  bucket.tensors = tensors;
+  bucket.wire = DataType::bf16;
+  if (auto done = communicator.all_reduce_fused(bucket); !done) return to_string(done.error());
+  return values.front() == 3 && values == std::vector<float>(count, 3) ? "" : "a wrong sum";
+}
+
 /// Bytes that host 0 sent by either interface.
-std::array<double, 2> sent_by(const Hosts& hosts, const std::vector<std::uint32_t>& on, const char* interfaces) {
+std::array<double, 2> sent_by(const Hosts& hosts, const std::vector<std::uint32_t>& on, const char* interfaces, const RankBody& body = sums) {
   const auto sent = [&](std::uint32_t interface) { return static_cast<double>(hosts.bytes_sent(0, interface)); };
   const std::array before{sent(0), sent(1)};
-  CHECK(job_by(hosts, on, interfaces, sums) == "");
+  CHECK(job_by(hosts, on, interfaces, body) == "");
   return {sent(0) - before[0], sent(1) - before[1]};
 }
 
@@ -65,6 +76,10 @@ TEST_CASE("each of two interfaces carries half of what an all_reduce sends betwe
       CHECK(bytes > half);
       CHECK(bytes < 1.1 * half + 200e3);  // headers, acknowledgements, and what is said at creation
     }
+  }
+  for (const double bytes : sent_by(hosts, {0, 1}, "eth,eth1", sums_by_bf16)) {
+    CHECK(bytes > count);
+    CHECK(bytes < 1.1 * count + 200e3);
   }
   const auto by_one = sent_by(hosts, {0, 1}, "eth1,none");
   CHECK(by_one[0] < 200e3);

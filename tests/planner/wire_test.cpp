@@ -43,17 +43,18 @@ TEST_CASE("over messages a wire type is served by rings and rails, whose results
   CostModel cost = near_cores();
   cost.levels = levels_of({2});
   for (const std::uint64_t bytes : {std::uint64_t{4}, std::uint64_t{64} << 20})
-    for (const char* algorithm : {"ring", "rail"}) {
+    for (const char* algorithm : {"ring", "rings", "rail"}) {
       const auto plan = make_plan(Topology{}, cost, limits, by_way_of(DataType::bf16, 6, bytes), algorithm);
       REQUIRE(plan);
       CHECK(plan->header.wire == DataType::bf16);
       CHECK(verify(*plan).proved());
       for (std::uint32_t rank = 0; rank < 6; ++rank) {
         const Program program = plan->program(rank);
-        for (const Step& step : program.lanes[0].steps) {
-          const auto passes_on = [](const Operand& operand) { return operand.buffer == Buffer::link; };
-          if (step.finish) CHECK(std::any_of(step.destinations.begin(), step.destinations.end(), passes_on));
-        }
+        for (const Lane& lane : program.lanes)
+          for (const Step& step : lane.steps) {
+            const auto passes_on = [](const Operand& operand) { return operand.buffer == Buffer::link; };
+            if (step.finish) CHECK(std::any_of(step.destinations.begin(), step.destinations.end(), passes_on));
+          }
       }
     }
   CHECK_FALSE(make_plan(Topology{}, cost, limits, by_way_of(DataType::bf16, 6, 4096), "tree"));
