@@ -12,9 +12,10 @@ namespace {
 constexpr std::uint64_t count = 1 << 20;
 
 /// A job whose ranks use these interfaces.
-std::string job_by(const Hosts& hosts, const std::vector<std::uint32_t>& on, const char* interfaces, const RankBody& body) {
+std::string job_by(const Hosts& hosts, const std::vector<std::uint32_t>& on, const char* interfaces, const RankBody& body,
+                   const CommunicatorOptions& options = quick()) {
   setenv("RONDO_NET_INTERFACES", interfaces, 1);
-  const std::string wrong = complaints(run_children(ranks_on(hosts, on, body), 100));
+  const std::string wrong = complaints(run_children(ranks_on(hosts, on, body, options), 100));
   unsetenv("RONDO_NET_INTERFACES");
   return wrong;
 }
@@ -38,10 +39,11 @@ std::string sums_by_bf16(Communicator& communicator) {
 }
 
 /// Bytes that host 0 sent by either interface.
-std::array<double, 2> sent_by(const Hosts& hosts, const std::vector<std::uint32_t>& on, const char* interfaces, const RankBody& body = sums) {
+std::array<double, 2> sent_by(const Hosts& hosts, const std::vector<std::uint32_t>& on, const char* interfaces, const RankBody& body = sums,
+                              const CommunicatorOptions& options = quick()) {
   const auto sent = [&](std::uint32_t interface) { return static_cast<double>(hosts.bytes_sent(0, interface)); };
   const std::array before{sent(0), sent(1)};
-  CHECK(job_by(hosts, on, interfaces, body) == "");
+  CHECK(job_by(hosts, on, interfaces, body, options) == "");
   return {sent(0) - before[0], sent(1) - before[1]};
 }
 
@@ -77,7 +79,9 @@ TEST_CASE("each of two interfaces carries half of what an all_reduce sends betwe
       CHECK(bytes < 1.1 * half + 200e3);  // headers, acknowledgements, and what is said at creation
     }
   }
-  for (const double bytes : sent_by(hosts, {0, 1}, "eth,eth1", sums_by_bf16)) {
+  CommunicatorOptions by_rings = quick();
+  by_rings.algorithm = "rings";
+  for (const double bytes : sent_by(hosts, {0, 1}, "eth,eth1", sums_by_bf16, by_rings)) {
     CHECK(bytes > count);
     CHECK(bytes < 1.1 * count + 200e3);
   }
