@@ -62,17 +62,13 @@ Interfaces deal_interfaces(const std::vector<RankInfo>& ranks) {
 }
 
 std::vector<std::string> addresses_for_others(const std::vector<RankInfo>& ranks, std::uint32_t rank, const Interfaces& interfaces) {
-  const auto address_of = [](const RankInfo& info) { return info.interfaces.front().address; };
-  const std::string first = address_of(ranks[rank]);
-  if (interfaces.count == 1) {
-    for (const RankInfo& peer : ranks)
-      if (is_loopback(first) && !is_loopback(address_of(peer)))
-        if (std::string own = address_towards(address_of(peer)); !own.empty()) return {own};
-    return {first};
-  }
-  std::vector<std::string> addresses;
-  for (std::size_t k = 0; k < interfaces.count; ++k) addresses.push_back(ranks[rank].interfaces[k].address);
-  return addresses;
+  std::vector<std::string> own;
+  for (std::size_t k = 0; k < interfaces.count; ++k) own.push_back(ranks[rank].interfaces[k].address);
+  if (own.size() > 1 || !is_loopback(own.front())) return own;
+  for (const RankInfo& peer : ranks)
+    if (const std::string& theirs = peer.interfaces.front().address; !is_loopback(theirs))
+      if (std::string way = address_towards(theirs); !way.empty()) return {way};
+  return own;
 }
 
 }  // namespace rondo

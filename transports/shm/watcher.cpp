@@ -9,6 +9,7 @@
 #include "base/crash_point.hpp"
 #include "base/fd.hpp"
 #include "base/fork_guard.hpp"
+#include "base/one_a_process.hpp"
 #include "base/quiet_thread.hpp"
 
 namespace rondo {
@@ -19,18 +20,8 @@ struct Watched {
   DeathNote note;
 };
 
-/// Lives until the process ends.
 class Watcher {
  public:
-  static Watcher& instance() {
-    static std::mutex guard;
-    static Watcher* watcher = nullptr;
-    const std::lock_guard lock(guard);
-    // A forked child has its parent's epoll set, but not the thread: it starts afresh and leaves the parent's alone.
-    if (watcher == nullptr || watcher->generation_ != fork_generation()) watcher = new Watcher;
-    return *watcher;
-  }
-
   bool add(int fd, std::uint32_t rank, const DeathNote& note) {
     const std::lock_guard lock(mutex_);
     if (!start()) return false;
@@ -80,7 +71,6 @@ class Watcher {
     }
   }
 
-  const std::uint64_t generation_ = fork_generation();
   std::mutex mutex_;
   Fd epoll_;
   std::unordered_map<int, Watched> watched_;
@@ -88,7 +78,7 @@ class Watcher {
 
 }  // namespace
 
-bool watch_lifeline(int fd, std::uint32_t rank, const DeathNote& note) { return Watcher::instance().add(fd, rank, note); }
-void unwatch_lifeline(int fd) { Watcher::instance().remove(fd); }
+bool watch_lifeline(int fd, std::uint32_t rank, const DeathNote& note) { return one_a_process<Watcher>().add(fd, rank, note); }
+void unwatch_lifeline(int fd) { one_a_process<Watcher>().remove(fd); }
 
 }  // namespace rondo

@@ -10,6 +10,7 @@
 #include "base/descriptors.hpp"
 #include "base/fd.hpp"
 #include "base/fork_guard.hpp"
+#include "base/one_a_process.hpp"
 #include "base/quiet_thread.hpp"
 #include "transports/tcp/listener.hpp"
 
@@ -23,18 +24,8 @@ constexpr useconds_t pause_us = 1'000;
 /// Between looks at strangers that have not proved themselves yet.
 constexpr int stranger_look_ms = 500;
 
-/// Lives until the process ends.
 class Doorkeeper {
  public:
-  /// Of its own for a forked child, which has its parent's set, but not the thread.
-  static Doorkeeper& instance() {
-    static std::mutex guard;
-    static Doorkeeper* keeper = nullptr;
-    const std::lock_guard lock(guard);
-    if (keeper == nullptr || keeper->generation_ != fork_generation()) keeper = new Doorkeeper;
-    return *keeper;
-  }
-
   Result<void> add(const std::shared_ptr<Listener>& listener) {
     const std::lock_guard lock(mutex_);
     if (auto started = start(); !started) return started;
@@ -88,7 +79,6 @@ class Doorkeeper {
     return open;
   }
 
-  const std::uint64_t generation_ = fork_generation();
   std::mutex mutex_;
   Fd set_;
   std::vector<std::weak_ptr<Listener>> listeners_;
@@ -96,6 +86,6 @@ class Doorkeeper {
 
 }  // namespace
 
-Result<void> keep_door_of(const std::shared_ptr<Listener>& listener) { return Doorkeeper::instance().add(listener); }
+Result<void> keep_door_of(const std::shared_ptr<Listener>& listener) { return one_a_process<Doorkeeper>().add(listener); }
 
 }  // namespace rondo::tcp

@@ -13,8 +13,8 @@
 
 #include "base/clock.hpp"
 #include "base/descriptors.hpp"
-#include "base/fork_guard.hpp"
 #include "base/log.hpp"
+#include "base/one_a_process.hpp"
 #include "transports/tcp/connection.hpp"
 #include "transports/tcp/doorkeeper.hpp"
 
@@ -26,23 +26,11 @@ constexpr int most_let_in = 16;  ///< in a look: who waits has other things to d
 constexpr int most_events = 64;
 constexpr std::int64_t patience_ns = 1'800'000'000;
 
-/// A process's listeners. One of its own for a forked child: another thread may have held the lock when it was forked. Never destroyed.
+/// A process's listeners.
 struct Registry {
-  explicit Registry(std::uint64_t of) : generation(of) {}
-  const std::uint64_t generation;
   std::mutex mutex;
   std::map<std::tuple<std::string, std::uint16_t, std::uint16_t>, std::weak_ptr<Listener>> listeners;
 };
-
-Registry& registry() {
-  static std::atomic<Registry*> current{nullptr};
-  Registry* known = current.load(std::memory_order_acquire);
-  while (known == nullptr || known->generation != fork_generation()) {
-    auto made = std::make_unique<Registry>(fork_generation());
-    if (current.compare_exchange_strong(known, made.get(), std::memory_order_acq_rel)) known = made.release();
-  }
-  return *known;
-}
 
 /// Who calls nobody is told so.
 void refuse(const LiveFd& caller) {
@@ -53,7 +41,7 @@ void refuse(const LiveFd& caller) {
 }  // namespace
 
 Result<std::shared_ptr<Listener>> Listener::at(const std::string& address, const PortRange& ports) {
-  Registry& all = registry();
+  Registry& all = one_a_process<Registry>();
   const std::lock_guard lock(all.mutex);
   std::weak_ptr<Listener>& known = all.listeners[{address, ports.first, ports.last}];
   if (auto listener = known.lock()) return listener;
