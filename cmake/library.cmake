@@ -31,10 +31,6 @@ install(EXPORT rondo-targets NAMESPACE rondo:: DESTINATION ${CMAKE_INSTALL_LIBDI
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/rondo-config.cmake.in ${CMAKE_BINARY_DIR}/rondo-config.cmake
   INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/rondo)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/rondo-config-version.cmake COMPATIBILITY SameMinorVersion)
-set(RONDO_PC_UCX "")
-if(RONDO_HAS_UCX)
-  set(RONDO_PC_UCX ", ucx")
-endif()
 # Relative, so that an installed tree can be moved and `cmake --install --prefix` holds.
 file(RELATIVE_PATH RONDO_PC_PREFIX /p/${CMAKE_INSTALL_LIBDIR}/pkgconfig /p)
 configure_file(${CMAKE_CURRENT_LIST_DIR}/rondo.pc.in ${CMAKE_BINARY_DIR}/rondo.pc @ONLY)

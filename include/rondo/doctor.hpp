@@ -55,7 +55,8 @@ struct MachineFacts {
   std::string compiler;       ///< that made it
   bool optimised = true;      ///< built with an optimisation level above 0
   bool sanitized = false;     ///< built with a sanitizer
-  std::string ucx_version;    ///< of the UCX it runs with; empty: built without
+  std::string ucx_version;    ///< of the UCX that it finds, with its file; empty: none
+  std::string ucx_failure;    ///< why it has none
   std::string kernel_target;  ///< as cpu_kernel_target()
   std::string figures_source;       ///< where the cost model's figures of the cores come from
   bool figures_measured = false;    ///< they are a kept calibration

@@ -1,2 +1,2 @@
-target_link_libraries(rondo_bootstrap PUBLIC PkgConfig::sodium ${CMAKE_DL_LIBS})
+target_link_libraries(rondo_bootstrap PUBLIC PkgConfig::sodium)
 target_include_directories(rondo_bootstrap SYSTEM PRIVATE ${pmix_INCLUDE_DIRS})

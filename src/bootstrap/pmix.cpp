@@ -1,5 +1,4 @@
 // Launchers that speak PMIx (https://pmix.github.io, version 3 on): Open MPI's mpirun, srun --mpi=pmix, prterun.
-#include <dlfcn.h>
 #include <pmix.h>
 #include <unistd.h>
 
@@ -8,6 +7,7 @@
 #include <cstring>
 
 #include "base/clock.hpp"
+#include "base/shared_library.hpp"
 #include "bootstrap/launcher.hpp"
 #include "bootstrap/peers.hpp"
 
@@ -27,22 +27,20 @@ struct Functions {
   decltype(&PMIx_Error_string) error_string = nullptr;
 };
 
-template <class Function>
-bool find(void* library, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(dlsym(library, name));
-  return function != nullptr;
-}
-
 Result<Functions> load() {
-  void* const library = dlopen(library_name, RTLD_NOW | RTLD_GLOBAL);  // its plugins look for its symbols
-  if (library == nullptr)
+  auto library = SharedLibrary::load({library_name}, SharedLibrary::Symbols::for_plugins);
+  if (!library)
     return in_bootstrap(Errc::unsupported,
-                        std::string("the launcher speaks PMIx, and its library can't be loaded: ") + dlerror() + " (Debian's libpmix2 has it)");
+                        "the launcher speaks PMIx, and its library can't be loaded: " + library.error().detail + " (Debian's libpmix2 has it)");
   Functions functions;
-  const bool all = find(library, "PMIx_Init", functions.init) && find(library, "PMIx_Put", functions.put) && find(library, "PMIx_Commit", functions.commit) &&
-                   find(library, "PMIx_Fence", functions.fence) && find(library, "PMIx_Get", functions.get) &&
-                   find(library, "PMIx_Finalize", functions.finalize) && find(library, "PMIx_Error_string", functions.error_string);
-  if (!all) return in_bootstrap(Errc::unsupported, std::string(library_name) + " lacks functions of PMIx");
+  library->find("PMIx_Init", functions.init);
+  library->find("PMIx_Put", functions.put);
+  library->find("PMIx_Commit", functions.commit);
+  library->find("PMIx_Fence", functions.fence);
+  library->find("PMIx_Get", functions.get);
+  library->find("PMIx_Finalize", functions.finalize);
+  library->find("PMIx_Error_string", functions.error_string);
+  if (!library->missing().empty()) return in_bootstrap(Errc::unsupported, std::string(library_name) + " lacks " + library->missing());
   return functions;
 }
 

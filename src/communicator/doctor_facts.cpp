@@ -19,13 +19,11 @@
 #include "communicator/doctor_checks.hpp"
 #include "communicator/doctor_groups.hpp"
 #include "communicator/memory_left.hpp"
+#include "communicator/transports.hpp"
 #include "rondo/communicator.hpp"
 #include "rondo/doctor.hpp"
 #include "rondo/kernels.hpp"
 #include "topology/files.hpp"
-
-// Asked for weakly, it is null in a library that was built without UCX, and this file is the same in both.
-extern "C" [[gnu::weak]] const char* ucp_get_version_string();
 
 namespace rondo {
 namespace {
@@ -64,7 +62,8 @@ void look_at_library(MachineFacts& facts) {
 #ifdef RONDO_SANITIZED
   facts.sanitized = true;
 #endif
-  if (ucp_get_version_string != nullptr) facts.ucx_version = ucp_get_version_string();
+  if (auto ucx = find_ucx()) facts.ucx_version = *ucx;
+  else facts.ucx_failure = ucx.error().detail;
   facts.kernel_target = cpu_kernel_target();
 }
 

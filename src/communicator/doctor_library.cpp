@@ -19,10 +19,10 @@ Findings check_library(const MachineFacts& facts) {
   Finding finding{"library", Verdict::ok, "Rondo " + version_words(facts.version) + ", compiled by " + facts.compiler, ""};
   finding.meaning += facts.ucx_version.empty() ? ", without UCX" : ", with UCX " + facts.ucx_version;
   finding.meaning += ", without CUDA";
-  if (facts.ucx_version.empty()) {
+  if (facts.ucx_version.empty() && facts.rdma) {
     finding.verdict = Verdict::note;
-    finding.meaning += ": ranks meet over shared memory alone";
-    finding.remedy = std::string("apt-get install libucx-dev && ") + build_release;
+    finding.meaning += ": this machine's InfiniBand or RoCE serves TCP alone; " + facts.ucx_failure;
+    finding.remedy = std::string("apt-get install libucx-dev libucx0 && ") + build_release + "  # what knows UCX needs libucx0 alone";
   }
   if (facts.sanitized || !facts.optimised) {
     finding.verdict = Verdict::note;

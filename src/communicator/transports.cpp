@@ -16,6 +16,8 @@
 namespace rondo {
 namespace {
 
+[[maybe_unused]] Error built_without_ucx() { return Error{Errc::unsupported, "this library was built without UCX", 0, "ucx"}; }
+
 Result<std::unique_ptr<Transport>> try_shm(const std::vector<RankInfo>& ranks, const TransportRequest& request) {
   for (const RankInfo& peer : ranks)
     if (auto served = probe_shm(ranks[request.rank].host, peer.host); !served) return served.error();
@@ -28,7 +30,7 @@ Result<std::unique_ptr<Transport>> try_ucx([[maybe_unused]] const std::vector<Ra
 #ifdef RONDO_HAS_UCX
   return make_ucx_transport(UcxOptions{request.rank, request.size, request.hosts});
 #else
-  return Error{Errc::unsupported, "this library was built without UCX", 0, "ucx"};
+  return built_without_ucx();
 #endif
 }
 
@@ -100,6 +102,14 @@ bool has_infiniband() {
   return ucx_beats_tcp();
 #else
   return false;
+#endif
+}
+
+Result<std::string> find_ucx() {
+#ifdef RONDO_HAS_UCX
+  return ucx_found();
+#else
+  return built_without_ucx();
 #endif
 }
 

@@ -26,6 +26,9 @@ std::unique_ptr<Transport> make_memory_transport(std::uint32_t rank, std::uint32
 /// Whether this machine has a network that UCX serves better than TCP does.
 bool has_infiniband();
 
+/// The version of the UCX that this library would use, and its file. Error unsupported: it was built without, or none is found; says which.
+Result<std::string> find_ucx();
+
 /// By rank a number of its host, where ranks of one host are to share memory and hosts to send one another messages; empty where one transport does for
 /// all: it is asked for by name, all share memory, or none do. Equal on all ranks.
 std::vector<std::uint32_t> hosts_apart(const std::string& name, const std::vector<RankInfo>& ranks);

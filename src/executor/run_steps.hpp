@@ -144,7 +144,8 @@ Progress BasicRun<digests>::advance_lanes(std::uint32_t spins) {
       continue;
     }
     if (all_done) return Progress::done;
-    if (single || idle_rounds++ >= spins) return Progress::blocked;
+    // Over links a look is a call of the kernel, not of a cache line: the caller yields between them.
+    if (single || executable_->links || idle_rounds++ >= spins) return Progress::blocked;
     cpu_relax();
   }
 }

@@ -82,6 +82,8 @@ extern const Algorithm chain_algorithm;
 extern const Algorithm parameter_server_algorithm;
 extern const Algorithm rail_algorithm;
 extern const Algorithm rail_halving_algorithm;
+extern const Algorithm rail_bine_algorithm;
+extern const Algorithm rail_tree_algorithm;
 
 /// Strict reductions of types that accumulate in a wider one must not store what is combined in part.
 inline bool stores_rounded(const Request& request) { return request.type == DataType::f16 || request.type == DataType::bf16; }

@@ -1,113 +1,15 @@
-// Rail halving: a reduction's shares are dealt out inside each group (a box, a host), and each goes along its rail by halving and doubling, in few rounds
-// where there are many groups. As much crosses between groups as in `rail`, where their number is a power of two; but one piece after another, so that it
-// is for messages that aren't long.
-#include "planner/folded_group.hpp"
-#include "planner/halving.hpp"
-#include "planner/rails.hpp"
+// Rail halving: along the rails partners lie at distances 1, 2, 4, ...
+#include "planner/rail_pairs.hpp"
 
 namespace rondo::planner {
-namespace {
-
-/// The members of a rail, of which this rank is one: all of them begin with their group's sum in their output.
-struct RailGroup {
-  RailGroup(const RailPlace& own) : place(own), fold(own.groups, own.number) {}
-  std::uint32_t rounds() const { return fold.rounds(); }
-  std::uint32_t partner(std::uint32_t round) const { return place.rank_of(fold.partner(round), place.seat); }
-  bool is_upper(std::uint32_t round) const { return fold.is_upper(round); }
-  std::uint32_t next() const { return place.rank_of(place.number + 1, place.seat); }
-  std::uint32_t previous() const { return place.rank_of(place.number - 1, place.seat); }
-
-  static constexpr bool folded = true;
-  const RailPlace& place;
-  FoldedGroup fold;
-};
-
-/// Everyone's part of each share to who has that seat.
-void deal(const RailPlace& place, std::uint32_t parts, LaneBuilder& lane) {
-  Operands sources;
-  for (std::uint32_t k = 1; k < place.group; ++k) {
-    const std::uint32_t seat = (place.seat + k) % place.group;
-    lane.copy(input(seat * parts, parts), {link(place.rank_of(place.number, seat), 0, parts)});
-  }
-  for (std::uint32_t k = place.group - 1; k > 0; --k) sources.push_back(link(place.rank_of(place.number, (place.seat + k) % place.group), 0, parts));
-  sources.push_back(input(place.seat * parts, parts));
-  lane.reduce(std::move(sources), {output(place.seat * parts, parts)}, false);
-}
-
-void hand_out(const RailPlace& place, std::uint32_t parts, LaneBuilder& lane) {
-  Operands fellows;
-  for (std::uint32_t k = 1; k < place.group; ++k) fellows.push_back(link(place.rank_of(place.number, (place.seat + k) % place.group), 0, parts));
-  lane.copy(output(place.seat * parts, parts), std::move(fellows));
-  for (std::uint32_t k = place.group - 1; k > 0; --k) {
-    const std::uint32_t seat = (place.seat + k) % place.group;
-    lane.copy(link(place.rank_of(place.number, seat), 0, parts), {output(seat * parts, parts)});
-  }
-}
-
-Program program(const PlanHeader& header, std::uint32_t rank) {
-  const RailPlace place(header, rank);
-  const RailGroup rail(place);
-  const std::uint32_t parts = rail.fold.members;  // of a share
-  const Span share{place.seat * parts, parts};
-  const Operand own = output(share.first, parts);
-  LaneBuilder lane;
-  deal(place, parts, lane);
-  if (rail.fold.out) {
-    lane.copy(own, {link(rail.previous(), 0, parts)});
-    lane.copy(link(rail.previous(), 0, parts), {own});
-  } else {
-    if (rail.fold.folded) lane.reduce({own, link(rail.next(), 0, parts)}, {own}, false);
-    regather(rail, halve(rail, share, lane), lane);
-    if (rail.fold.folded) lane.copy(own, {link(rail.next(), 0, parts)});
-  }
-  hand_out(place, parts, lane);
-  return lane.take_program();
-}
-
-std::string_view objection(const Request& request, const CostModel& cost, const PlanLimits&) {
-  return request.collective == Collective::all_reduce ? no_rails(cost) : other_collective;
-}
-
-Shape shape_of(const Request& request, const PlanLimits& limits, std::uint32_t group) {
-  const std::uint32_t members = power_of_two_below(request.ranks / group);
-  const bool folds = members != request.ranks / group;
-  constexpr std::uint32_t depth = 2;  // of a channel to a fellow, which takes a share, and later another one
-  const std::uint32_t along = 2 * (members - 1) + (folds ? members : 0);
-  return {Protocol::staged, true, group * members, 0, depth * members * (group - 1) + along, depth, longest_piece(limits)};
-}
-
-/// Halving and doubling of a share, with a round inside the group before and one after it.
-Cost predict(const Request& request, const CostModel& cost, const PlanLimits& limits, const Shape& shape) {
-  const Terms terms(request, cost, limits, shape);
-  const double group = group_of(cost, shape), groups = terms.ranks / group, share = terms.block / group;
-  const std::uint32_t members = power_of_two_below(static_cast<std::uint32_t>(groups));
-  const bool folds = members != groups;
-  const double rounds = 2.0 * log2_floor(members) + (folds ? 2 : 0), half = share - share / members;
-  const double inside = (group - 1) * share;
-  double moving = 2 * (terms.publish(inside) + terms.pull_among(inside, 1, group)) + terms.add(inside) + terms.copy(share);
-  moving += terms.publish(2 * half) + terms.share(share / members) + terms.pull_and_add(half) + terms.pull(half);
-  if (folds) moving += terms.publish(2 * share) + terms.pull_and_add(share) + terms.pull(share);
-  const double steps = 4 * group + 6 * rounds + 2.0 * members;
-  const double waits = rounds * terms.message_ns() + 2 * (terms.crowded() ? terms.message_ns() : terms.latency_within(group));
-  return {waits * terms.pieces, terms.work_ns(moving, steps * terms.pieces), rounds + 2, 4 * (inside + half) + (folds ? 4 * share : 0)};
-}
-
-Shape shape(const Request& request, const CostModel& cost, const PlanLimits& limits) {
-  return cheapest_groups(request, cost, limits, [&](std::uint32_t group) { return shape_of(request, limits, group); }, predict);
-}
-
-std::string_view departure(const Request&, const CostModel&) { return "it combines each group first, and then distant ones, not along the one tree"; }
-
-}  // namespace
-
 const Algorithm rail_halving_algorithm{.name = "rail_halving",
                                        .needs_mapped = false,
-                                       .objection = objection,
-                                       .shape = shape,
-                                       .predict = predict,
-                                       .program = program,
+                                       .objection = rail_pairs::objection,
+                                       .shape = rail_pairs::shape,
+                                       .predict = rail_pairs::predict,
+                                       .program = rail_pairs::program<HalvingPairs>,
                                        .order = Order::places,
-                                       .departure = departure,
+                                       .departure = rail_pairs::departure,
                                        .chosen = Chosen::between_hosts};
 
 }  // namespace rondo::planner

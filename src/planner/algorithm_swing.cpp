@@ -6,32 +6,15 @@
 // next rounds, and so end with other last bits; all ranks get the same here. Chunks are owned in the order in which halves are halved, since who owns which
 // plays no part in an all-reduce: what a round moves lies side by side.
 #include "planner/halving.hpp"
-#include "planner/negabinary.hpp"
+#include "planner/swing_pairs.hpp"
 
 namespace rondo::planner {
 namespace {
 
-/// One rank's partners. Each round's has the other parity.
-struct SwingGroup {
-  SwingGroup(std::uint32_t all, std::uint32_t own) : ranks(all), rank(own) {
-    // Bit k says whether the way here from rank 0, in rounds 0, 1, 2, ..., has a hop of round k; partners of that round agree on the bits before it.
-    const std::uint32_t digits = to_negabinary(rank % 2 == 1 ? rank : ranks - rank) % ranks;
-    halves = digits ^ (digits >> 1);
-  }
-  std::uint32_t rounds() const { return log2_floor(ranks); }
-  std::uint32_t partner(std::uint32_t round) const { return swing_partner(ranks, rank, round); }
-  bool is_upper(std::uint32_t round) const { return (halves >> round & 1) != 0; }
-
-  static constexpr bool folded = false;
-  std::uint32_t ranks;
-  std::uint32_t rank;
-  std::uint32_t halves;
-};
-
 Program program(const PlanHeader& header, std::uint32_t rank) {
-  const SwingGroup group(header.ranks, rank);
+  const SwingPairs pairs(header.ranks, rank);
   LaneBuilder lane;
-  regather(group, halve(group, {0, header.ranks}, lane), lane);
+  regather(pairs, halve(pairs, {0, header.ranks}, lane), lane);
   return lane.take_program();
 }
 

@@ -11,7 +11,7 @@ std::span<const Algorithm* const> algorithms() {
       &two_shot_algorithm, &ring_algorithm,     &tree_algorithm,            &recursive_doubling_algorithm, &halving_doubling_algorithm,
       &dissemination_algorithm, &pairwise_algorithm, &hierarchical_algorithm,
       &rings_algorithm, &bruck_algorithm, &pat_algorithm, &swing_algorithm, &bine_algorithm, &knomial_algorithm,
-      &chain_algorithm, &parameter_server_algorithm, &rail_algorithm, &rail_halving_algorithm};
+      &chain_algorithm, &parameter_server_algorithm, &rail_algorithm, &rail_tree_algorithm, &rail_halving_algorithm, &rail_bine_algorithm};
   return table;
 }
 

@@ -146,7 +146,7 @@ void price_network(const Topology& topology, const CostModel& cost, const PlanLi
   made.cost.work_ns = std::max(made.cost.work_ns, crossing.bytes * cost.network.ns_per_byte * (crossing.bursts ? burst : 1));
 }
 
-constexpr std::size_t most_algorithms = 24;
+constexpr std::size_t most_algorithms = 32;
 
 /// Predictions aren't so good that less than this decides: the earlier algorithm of the table is taken then.
 constexpr double worth_it = 1.03;

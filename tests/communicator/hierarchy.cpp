@@ -24,7 +24,7 @@ std::string follow_groups(Communicator& communicator, const Topology& topology, 
   const std::uint64_t longest = sanitized || communicator.size() > 12 ? 10'007 : 100'003;  // many pieces; each is a round of switches
   for (const Collective collective : grouped) {
     if (algorithm == "rail" && is_rooted(collective)) continue;  // it has none of these
-    if (algorithm == "rail_halving" && collective != Collective::all_reduce) continue;  // nor others than this one
+    if (algorithm.starts_with("rail_") && collective != Collective::all_reduce) continue;  // nor others than this one
     const Request request{collective, communicator.size(), 1000, DataType::f32, ReduceOp::sum, is_rooted(collective) ? root : 0, Alias::none};
     const auto plan = make_plan(topology, cost_model(topology, communicator.size()), PlanLimits{}, request, algorithm);
     if (!plan) return to_string(plan.error());
@@ -63,7 +63,7 @@ TEST_CASE("plans that follow the groups of a made-up machine give right results 
       INFO(at.description << ", " << at.ranks << " ranks" << (at.scattered ? ", scattered" : ""));
       const Topology topology = made_up(at.description, at.ranks, at.scattered);
       CHECK(complaints(run(at.ranks, [&](Communicator& communicator) { return follow_groups(communicator, topology, "hierarchical", at.levels); })) == "");
-      for (const char* algorithm : {"rail", "rail_halving"})
+      for (const char* algorithm : {"rail", "rail_tree", "rail_halving", "rail_bine"})
         CHECK(complaints(run(at.ranks, [&](Communicator& communicator) { return follow_groups(communicator, topology, algorithm, 1); })) == "");
     }
   };

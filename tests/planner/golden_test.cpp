@@ -60,6 +60,8 @@ const Golden golden_plans[] = {
     {"rail", Collective::all_gather, 6, true, {2}},
     {"rail", Collective::reduce_scatter, 4, true, {2}},
     {"rail_halving", Collective::all_reduce, 6, true, {2}},
+    {"rail_bine", Collective::all_reduce, 8, true, {2}},
+    {"rail_tree", Collective::all_reduce, 6, true, {2}},
     {"dissemination", Collective::barrier, 5, true},
     {"dissemination", Collective::barrier, 5, false},
     {"rings", Collective::all_reduce, 3, true},

@@ -93,6 +93,9 @@ TEST_CASE("what plans send between hosts is in their price") {
   CHECK(crossed("rail", {0, 0, 0, 1, 1, 1, 2, 2, 2}, 3) == Approx(2.0 * 2 / 3));
   CHECK(crossed("rail_halving", {0, 0, 0, 1, 1, 1}, 3) == 1);
   CHECK(crossed("rail_halving", {0, 0, 1, 1, 2, 2, 3, 3}, 2) == 2 * 3.0 / 4);
+  CHECK(crossed("rail_bine", {0, 0, 1, 1, 2, 2, 3, 3}, 2) == 2 * 3.0 / 4);
+  CHECK(crossed("rail_tree", {0, 0, 0, 1, 1, 1}, 3) == 1);
+  CHECK(crossed("rail_tree", {0, 0, 1, 1, 2, 2, 3, 3}, 2) == 2);  // inside one tree, and a leaf of the other
   CHECK(crossed("ring", pairs, 2, Collective::all_gather) == 3);
   CHECK(crossed("rail", pairs, 2, Collective::all_gather) == 2);
 }

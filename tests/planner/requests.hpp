@@ -53,7 +53,7 @@ inline Result<Plan> plan_of(Request request, const std::string& algorithm = "", 
 
 /// The ways in which an algorithm is tried: with no groups, or with all of one and of two levels (of many ranks, those of middling size).
 inline std::vector<GroupSizes> groupings(std::string_view algorithm, std::uint32_t ranks) {
-  const bool of_one_level = algorithm == "rail" || algorithm == "rail_halving";
+  const bool of_one_level = algorithm.starts_with("rail");
   if (algorithm != "hierarchical" && !of_one_level) return {{}};
   std::vector<GroupSizes> all;
   const auto fits = [&](std::uint32_t size) { return ranks % size == 0 && (ranks <= 16 || (size > 2 && 3 * size <= ranks)); };

@@ -95,7 +95,9 @@ TEST_CASE("the doctor says how the library was built and what that costs") {
             {[](MachineFacts&) {}, "library", ok, {"0.1.0", "GCC 12.2.0", "with UCX 1.13.1", "without CUDA"}, {}},
             {[](MachineFacts& facts) { facts.sanitized = true; }, "library", note, {"sanitizer", "slower"}, {"cmake --preset release"}},
             {[](MachineFacts& facts) { facts.optimised = false; }, "library", note, {"without optimisation"}, {"cmake --preset release"}},
-            {[](MachineFacts& facts) { facts.ucx_version = ""; }, "library", note, {"without UCX"}, {"libucx-dev"}},
+            {[](MachineFacts& facts) { facts.ucx_version = ""; }, "library", ok, {"without UCX"}, {}},
+            {[](MachineFacts& facts) { facts.ucx_version = "", facts.ucx_failure = "no libucp", facts.rdma = true; },
+             "library", note, {"without UCX", "InfiniBand", "no libucp"}, {"libucx0"}},
             {[](MachineFacts& facts) { facts.kernel_target = "SSE2"; }, "kernels", note, {"SSE2", "AVX2"}, {"lscpu"}},
             {[](MachineFacts& facts) { facts.kernel_target = "NEON"; }, "kernels", ok, {"NEON"}, {}},
             {[](MachineFacts& facts) {

@@ -7,6 +7,7 @@
 #include "conformance.hpp"
 #include "support/catch.hpp"
 #include "support/folder.hpp"
+#include "transports/ucx/library.hpp"
 #include "transports/ucx/setup.hpp"
 
 using namespace rondo;
@@ -25,6 +26,31 @@ TEST_CASE("UCX knows InfiniBand where its module for that is, be there such a de
   for (const char* folder : {"/usr/lib/x86_64-linux-gnu/ucx/", "/usr/lib/aarch64-linux-gnu/ucx/"})
     is_there |= std::filesystem::exists(folder + std::string("libuct_ib.so.0"));
   CHECK(ucx::knows_infiniband() == is_there);
+}
+
+TEST_CASE("UCX is looked for where the loader looks, and then where PyPI's package has it") {
+  const auto usual = ucx::load_library({"libucp.so.0"});
+  REQUIRE(usual);
+  const test::Folder folder;
+  const auto package = folder.path() / "libucp.so.0";
+  std::filesystem::create_symlink(usual->path, package);
+  const auto found = ucx::load_library({"libnone.so.0", package});
+  REQUIRE(found);
+  CHECK(std::string(found->get_version_string()) == usual->get_version_string());
+  REQUIRE(ucx::places_of_library().size() == 2);
+  CHECK(ucx::places_of_library()[0] == "libucp.so.0");
+  CHECK(ucx::places_of_library()[1].ends_with("/libucx/lib/libucp.so.0"));
+}
+
+TEST_CASE("a UCX that isn't there, or that isn't one, is named") {
+  const auto none = ucx::load_library({"libnone.so.0", "libnothing.so.1"});
+  REQUIRE_FALSE(none);
+  CHECK(none.error().code == Errc::unsupported);
+  for (const char* word : {"libucx0", "libnone.so.0", "libnothing.so.1"}) CHECK(none.error().detail.find(word) != std::string::npos);
+  const auto other = ucx::load_library({"libm.so.6"});
+  REQUIRE_FALSE(other);
+  for (const char* word : {"libm.so.6", "lacks ucp_get_version_string, ", ", uct_release_component_list"})
+    CHECK(other.error().detail.find(word) != std::string::npos);
 }
 
 TEST_CASE("UCX does what a transport must") {

@@ -1,1 +1,1 @@
-target_link_libraries(rondo_transport_ucx PUBLIC PkgConfig::ucx)
+target_include_directories(rondo_transport_ucx SYSTEM PUBLIC ${ucx_INCLUDE_DIRS})

@@ -1,8 +1,6 @@
 // One direction of one link: a window of slots that UCX sends from or receives into.
 #pragma once
 
-#include <ucp/api/ucp.h>
-
 #include <array>
 #include <cstddef>
 #include <cstdint>

@@ -1,8 +1,5 @@
 #include "transports/ucx/setup.hpp"
 
-#include <ucs/debug/log_def.h>
-#include <uct/api/uct.h>
-
 #include <array>
 #include <cstdarg>
 #include <cstdio>
@@ -14,6 +11,7 @@
 
 #include "base/config.hpp"
 #include "base/log.hpp"
+#include "transports/ucx/library.hpp"
 #include "transports/ucx/ucx.hpp"
 
 namespace rondo::ucx {
@@ -75,11 +73,11 @@ unsigned port_of(const std::filesystem::path& interface) {
 }
 
 /// What the user hasn't set.
-Result<void> apply_to(ucp_config_t* config, std::span<const Setting> chosen) {
+Result<void> apply_to(const Library& ucp, ucp_config_t* config, std::span<const Setting> chosen) {
   const Environment environment = read_environment();
   for (const Setting& setting : chosen) {
     if (environment.contains(std::string("UCX_") + setting.name)) continue;
-    const auto status = ucp_config_modify(config, setting.name, setting.value);
+    const auto status = ucp.config_modify(config, setting.name, setting.value);
     if (status == UCS_OK || status == UCS_ERR_NO_ELEM) continue;  // the latter: this version of UCX has no such setting
     return error_of(std::string("cannot set UCX's ") + setting.name + " to " + setting.value, status);
   }
@@ -87,13 +85,13 @@ Result<void> apply_to(ucp_config_t* config, std::span<const Setting> chosen) {
 }
 
 /// Those of RONDO_NET_INTERFACES, and of each message a part by each of them.
-Result<void> apply_interfaces(ucp_config_t* config) {
+Result<void> apply_interfaces(const Library& ucp, ucp_config_t* config) {
   const auto& set = rondo::config();
   if (!set) return set.error();
   if (set->net_interfaces.empty()) return {};
   const std::string devices = devices_of(set->net_interfaces), rails = std::to_string(set->net_interfaces.size());
   const std::array chosen{Setting{"NET_DEVICES", devices.c_str()}, Setting{"MAX_EAGER_RAILS", rails.c_str()}, Setting{"MAX_RNDV_RAILS", rails.c_str()}};
-  return apply_to(config, chosen);
+  return apply_to(ucp, config, chosen);
 }
 
 }  // namespace
@@ -102,17 +100,19 @@ Quiet::Quiet() { ++quiet; }
 Quiet::~Quiet() { --quiet; }
 
 bool knows_infiniband() {
+  const auto& uct = library();
+  if (!uct) return false;
   const Quiet meanwhile;
   uct_component_h* components = nullptr;
   unsigned count = 0;
-  if (uct_query_components(&components, &count) != UCS_OK) return false;
+  if (uct->query_components(&components, &count) != UCS_OK) return false;
   bool known = false;
   for (const uct_component_h component : std::span(components, count)) {
     uct_component_attr_t attributes{};
     attributes.field_mask = UCT_COMPONENT_ATTR_FIELD_NAME;
-    known |= uct_component_query(component, &attributes) == UCS_OK && std::string_view(attributes.name) == "ib";
+    known |= uct->component_query(component, &attributes) == UCS_OK && std::string_view(attributes.name) == "ib";
   }
-  uct_release_component_list(components);
+  uct->release_component_list(components);
   return known;
 }
 
@@ -129,28 +129,28 @@ std::string devices_of(const std::vector<std::string>& interfaces, const std::fi
 }
 
 Error error_of(const std::string& what, ucs_status_t status) {
-  return Error{Errc::unsupported, what + ": " + ucs_status_string(status), 0, "ucx"};
+  return Error{Errc::unsupported, what + ": " + library()->status_string(status), 0, "ucx"};
 }
 
-Result<ucp_context_h> make_context() {
+Result<ucp_context_h> make_context(const Library& ucp) {
   static std::once_flag once;
-  std::call_once(once, [] { ucs_log_push_handler(handle_log); });
+  std::call_once(once, ucp.push_log_handler, handle_log);
   ucp_config_t* config = nullptr;
-  if (const auto status = ucp_config_read(nullptr, nullptr, &config); status != UCS_OK)
+  if (const auto status = ucp.config_read(nullptr, nullptr, &config); status != UCS_OK)
     return error_of("cannot read UCX's configuration", status);
-  auto applied = apply_to(config, settings);
-  if (applied && !ucx_beats_tcp()) applied = apply_to(config, settings_of_tcp);
-  if (applied) applied = apply_interfaces(config);
+  auto applied = apply_to(ucp, config, settings);
+  if (applied && !ucx_beats_tcp()) applied = apply_to(ucp, config, settings_of_tcp);
+  if (applied) applied = apply_interfaces(ucp, config);
   if (!applied) {
-    ucp_config_release(config);
+    ucp.config_release(config);
     return applied.error();
   }
   ucp_params_t params{};
   params.field_mask = UCP_PARAM_FIELD_FEATURES;
   params.features = UCP_FEATURE_TAG;
   ucp_context_h context = nullptr;
-  const ucs_status_t status = ucp_init(&params, config, &context);
-  ucp_config_release(config);
+  const ucs_status_t status = ucp.init_version(UCP_API_MAJOR, UCP_API_MINOR, &params, config, &context);
+  ucp.config_release(config);
   if (status != UCS_OK) return error_of("cannot start UCX", status);
   return context;
 }

@@ -1,7 +1,5 @@
 #include "transports/ucx/ucx.hpp"
 
-#include <ucp/api/ucp.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -11,6 +9,7 @@
 
 #include "base/clock.hpp"
 #include "base/share_host.hpp"
+#include "transports/ucx/library.hpp"
 #include "transports/ucx/queue.hpp"
 #include "transports/ucx/setup.hpp"
 
@@ -63,7 +62,7 @@ bool is_whole(const std::vector<std::byte>& bytes) {
 
 class UcxTransport final : public Transport {
  public:
-  explicit UcxTransport(const UcxOptions& options) : options_(options), peers_(options.ranks) {}
+  UcxTransport(const ucx::Library& library, const UcxOptions& options) : ucp_(library), options_(options), peers_(options.ranks) {}
 
   ~UcxTransport() override {
     const Quiet quiet;
@@ -72,20 +71,20 @@ class UcxTransport final : public Transport {
       for (std::uint32_t rank = 0; rank < peers_.size(); ++rank) close(rank);
       drain();  // of what a forced close has cancelled
       settle();
-      ucp_worker_destroy(worker_);
+      ucp_.worker_destroy(worker_);
     }
-    if (context_ != nullptr) ucp_cleanup(context_);
+    if (context_ != nullptr) ucp_.cleanup(context_);
   }
 
   Result<void> start() {
     const Quiet quiet;
-    auto context = ucx::make_context();
+    auto context = ucx::make_context(ucp_);
     if (!context) return context.error();
     context_ = *context;
     ucp_worker_params_t worker{};
     worker.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
     worker.thread_mode = UCS_THREAD_MODE_SERIALIZED;  // whoever holds the communicator's token
-    if (const auto status = ucp_worker_create(context_, &worker, &worker_); status != UCS_OK)
+    if (const auto status = ucp_.worker_create(context_, &worker, &worker_); status != UCS_OK)
       return ucx::error_of("cannot make a UCX worker", status);
     return {};
   }
@@ -96,14 +95,14 @@ class UcxTransport final : public Transport {
     const Quiet quiet;
     ucp_address_t* bytes = nullptr;
     std::size_t length = 0;
-    if (const auto status = ucp_worker_get_address(worker_, &bytes, &length); status != UCS_OK)
+    if (const auto status = ucp_.worker_get_address(worker_, &bytes, &length); status != UCS_OK)
       return ucx::error_of("UCX gave no address", status);
     Address address;
     const AddressHead head{length, sum_of(reinterpret_cast<const std::byte*>(bytes), length)};
     address.bytes.resize(sizeof head + length);
     std::memcpy(address.bytes.data(), &head, sizeof head);
     std::memcpy(address.bytes.data() + sizeof head, bytes, length);
-    ucp_worker_release_address(worker_, bytes);
+    ucp_.worker_release_address(worker_, bytes);
     return address;
   }
 
@@ -120,7 +119,7 @@ class UcxTransport final : public Transport {
       params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
       params.err_handler.cb = on_broken;
       params.err_handler.arg = &peers_[rank];
-      if (const auto status = ucp_ep_create(worker_, &params, &peers_[rank].endpoint); status != UCS_OK)
+      if (const auto status = ucp_.ep_create(worker_, &params, &peers_[rank].endpoint); status != UCS_OK)
         return ucx::error_of("cannot connect to rank " + std::to_string(rank), status);
     }
     return {};
@@ -140,7 +139,7 @@ class UcxTransport final : public Transport {
     Queue& queue = sending_[{peer, channel}];
     Slot& slot = queue.slots[queue.next++ % ucx::window];
     const ucp_request_param_t params{};
-    void* request = ucp_tag_send_nbx(peers_[peer].endpoint, slot.data(), queue.message_bytes,
+    void* request = ucp_.tag_send_nbx(peers_[peer].endpoint, slot.data(), queue.message_bytes,
                                      tag_of(options_.rank, channel), &params);
     slot.broken = UCS_PTR_IS_ERR(request);
     if (slot.broken) on_broken(&peers_[peer], nullptr, UCS_PTR_STATUS(request));
@@ -153,12 +152,12 @@ class UcxTransport final : public Transport {
     Slot& slot = queue.slots[0];
     if (!slot.filled) {
       ucp_tag_recv_info_t info{};
-      ucp_tag_message_h message = ucp_tag_probe_nb(worker_, tag_of(peer, channel), ~ucp_tag_t{0}, 1, &info);
+      ucp_tag_message_h message = ucp_.tag_probe_nb(worker_, tag_of(peer, channel), ~ucp_tag_t{0}, 1, &info);
       if (message == nullptr) return {};
       queue.message_bytes = info.length;
       slot.reserve(info.length);
       const ucp_request_param_t params{};
-      void* request = ucp_tag_msg_recv_nbx(worker_, slot.data(), info.length, message, &params);
+      void* request = ucp_.tag_msg_recv_nbx(worker_, slot.data(), info.length, message, &params);
       slot.request = UCS_PTR_IS_PTR(request) ? request : nullptr;
       slot.broken = UCS_PTR_IS_ERR(request);
       slot.filled = true;
@@ -178,7 +177,7 @@ class UcxTransport final : public Transport {
 
   void progress() override {
     const Quiet quiet;
-    ucp_worker_progress(worker_);
+    ucp_.worker_progress(worker_);
     for (Peer& peer : peers_)
       if (peer.broken_ns != 0 && now_ns() - peer.broken_ns > last_words_ns)
         peer.gone.store(true, std::memory_order_release);
@@ -190,7 +189,7 @@ class UcxTransport final : public Transport {
     const auto queue = sending_.find({peer, channel});
     if (queue == sending_.end()) return true;
     auto& slots = queue->second.slots;
-    return std::all_of(slots.begin(), slots.end(), [](Slot& slot) { return finished(slot) && !slot.broken; });
+    return std::all_of(slots.begin(), slots.end(), [this](Slot& slot) { return finished(slot) && !slot.broken; });
   }
 
   // pairs with progress()'s release
@@ -201,23 +200,25 @@ class UcxTransport final : public Transport {
     return Message{reinterpret_cast<std::uint64_t*>(slot.data()), slot.data() + payload_offset, bytes};
   }
 
-  static bool finished(Slot& slot) {
+  bool finished(Slot& slot) {
     if (slot.request == nullptr) return true;
-    const ucs_status_t status = ucp_request_check_status(slot.request);
+    const ucs_status_t status = ucp_.request_check_status(slot.request);
     if (status == UCS_INPROGRESS) return false;
     slot.broken = status != UCS_OK;
-    ucp_request_free(slot.request);
+    ucp_.request_free(slot.request);
     slot.request = nullptr;
     return true;
   }
 
-  static bool has_ended(Queue& queue) { return std::all_of(queue.slots.begin(), queue.slots.end(), finished); }
+  bool has_ended(Queue& queue) {
+    return std::all_of(queue.slots.begin(), queue.slots.end(), [this](Slot& slot) { return finished(slot); });
+  }
 
   /// What was posted reaches the peers before this end goes, unless they went first or never take it.
   void drain() {
     const std::int64_t deadline_ns = now_ns() + last_words_ns * 5;
     const auto all_ended = [this] {
-      return std::all_of(sending_.begin(), sending_.end(), [](auto& link) { return has_ended(link.second); });
+      return std::all_of(sending_.begin(), sending_.end(), [this](auto& link) { return has_ended(link.second); });
     };
     while (!all_ended() && now_ns() < deadline_ns) progress();
   }
@@ -228,19 +229,19 @@ class UcxTransport final : public Transport {
     const std::int64_t deadline_ns = now_ns() + last_words_ns;
     const ucp_request_param_t params{};
     // The progress that ends a flush may take in the next request; a flush that ends at once leaves nothing.
-    for (void* request; UCS_PTR_IS_PTR(request = ucp_worker_flush_nbx(worker_, &params));)
+    for (void* request; UCS_PTR_IS_PTR(request = ucp_.worker_flush_nbx(worker_, &params));)
       if (!ends_by(deadline_ns, request)) return;
   }
 
   bool ends_by(std::int64_t deadline_ns, void* request) {
-    while (ucp_request_check_status(request) == UCS_INPROGRESS && now_ns() < deadline_ns) ucp_worker_progress(worker_);
-    const bool ended = ucp_request_check_status(request) != UCS_INPROGRESS;
-    ucp_request_free(request);
+    while (ucp_.request_check_status(request) == UCS_INPROGRESS && now_ns() < deadline_ns) ucp_.worker_progress(worker_);
+    const bool ended = ucp_.request_check_status(request) != UCS_INPROGRESS;
+    ucp_.request_free(request);
     return ended;
   }
 
   bool has_unfinished(std::uint32_t rank) {
-    const auto unfinished = [rank](auto& link) { return link.first.first == rank && !has_ended(link.second); };
+    const auto unfinished = [this, rank](auto& link) { return link.first.first == rank && !has_ended(link.second); };
     return std::any_of(sending_.begin(), sending_.end(), unfinished) ||
            std::any_of(receiving_.begin(), receiving_.end(), unfinished);
   }
@@ -253,11 +254,12 @@ class UcxTransport final : public Transport {
     ucp_request_param_t params{};
     params.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
     if (peer.broken_ns != 0 || has_unfinished(rank)) params.flags = UCP_EP_CLOSE_FLAG_FORCE;
-    void* request = ucp_ep_close_nbx(peer.endpoint, &params);
+    void* request = ucp_.ep_close_nbx(peer.endpoint, &params);
     if (UCS_PTR_IS_PTR(request)) ends_by(now_ns() + last_words_ns * 5, request);
   }
 
   using Link = std::pair<std::uint32_t, std::uint32_t>;  // peer, channel
+  const ucx::Library& ucp_;
   UcxOptions options_;
   ucp_context_h context_ = nullptr;
   ucp_worker_h worker_ = nullptr;
@@ -274,8 +276,16 @@ bool ucx_beats_tcp() {
   return !error && devices != std::filesystem::directory_iterator() && ucx::knows_infiniband();
 }
 
+Result<std::string> ucx_found() {
+  const auto& library = ucx::library();
+  if (!library) return library.error();
+  return std::string(library->get_version_string()) + " (" + library->path + ")";
+}
+
 Result<std::unique_ptr<Transport>> make_ucx_transport(const UcxOptions& options) {
-  auto transport = std::make_unique<UcxTransport>(options);
+  const auto& library = ucx::library();
+  if (!library) return library.error();
+  auto transport = std::make_unique<UcxTransport>(*library, options);
   if (auto started = transport->start(); !started) return started.error();
   return std::unique_ptr<Transport>(std::move(transport));
 }
