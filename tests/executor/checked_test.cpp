@@ -2,10 +2,9 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <list>
-#include <map>
 #include <random>
 
+#include "executor/letters.hpp"
 #include "executor/two_ranks.hpp"
 #include "planner/requests.hpp"
 
@@ -56,37 +55,6 @@ class Broadcasts {
   const CallIdentity identity_{Collective::broadcast, DataType::f32, ReduceOp::sum, 0, count_, 1};
 };
 
-/// Message links of two ranks in one process, as lists.
-struct Letter {
-  std::array<std::uint64_t, Message::header_words> header{};
-  std::vector<std::byte> payload;
-};
-using Post = std::map<std::pair<std::uint32_t, std::uint32_t>, std::list<Letter>>;  ///< by receiver and channel
-
-class Letters final : public Transport {
- public:
-  explicit Letters(Post& post) : post_(post) {}
-  std::string_view name() const override { return "letters"; }
-  Result<Address> address() override { return Address{}; }
-  Result<void> connect(const std::vector<Address>&, std::int64_t) override { return {}; }
-  Message send_slot(std::uint32_t, std::uint32_t, std::uint64_t bytes) override {
-    draft_.payload.resize(bytes);
-    return {draft_.header.data(), draft_.payload.data(), bytes};
-  }
-  void post(std::uint32_t peer, std::uint32_t channel) override { post_[{peer, channel}].push_back(draft_); }
-  Message receive_slot(std::uint32_t peer, std::uint32_t channel) override {
-    auto& letters = post_[{1 - peer, channel}];
-    if (letters.empty()) return {};
-    return {letters.front().header.data(), letters.front().payload.data(), letters.front().payload.size()};
-  }
-  void release(std::uint32_t peer, std::uint32_t channel) override { post_[{1 - peer, channel}].pop_front(); }
-  bool gone(std::uint32_t) const override { return false; }
-
- private:
-  Post& post_;
-  Letter draft_;
-};
-
 }  // namespace
 
 TEST_CASE("a bit that flips in a message is found") {
@@ -97,23 +65,11 @@ TEST_CASE("a bit that flips in a message is found") {
   for (const int bit : {-1, 0, 17, 3199}) {
     Post post;
     std::vector<float> input(count, 3), output(count, 0);
-    std::vector<std::byte> memory(layout.total_bytes() + line_pair);
-    auto* const area = memory.data() + (line_pair - reinterpret_cast<std::uintptr_t>(memory.data()) % line_pair) % line_pair;
     for (std::uint32_t rank = 0; rank < 2; ++rank) {
-      CompileRequest request;
-      request.rank = rank;
-      request.count = count;
-      request.layout = layout;
-      request.reach = Reach::messages;
-      request.checked = true;
-      const auto executable = compile(lower(*plan, true), request);
-      REQUIRE(executable);
-      Letters letters(post);
-      std::vector<std::byte*> areas(2, nullptr);
-      areas[rank] = area;
-      Context context(layout, rank, areas, {0, 1}, &letters);
+      const Executable executable = compiled_over_links(*plan, rank, count, layout, true);
+      LinkedRank here(layout, rank, post);
       Run run;
-      run.begin(context, *executable, identity, identity.digest(), Binding{rank == 0 ? input.data() : nullptr, output.data(), 1});
+      run.begin(here.context, executable, identity, identity.digest(), Binding{rank == 0 ? input.data() : nullptr, output.data(), 1});
       const Progress progress = run.advance(0);
       INFO("bit " << bit << ", rank " << rank);
       CHECK(progress == (rank == 0 || bit < 0 ? Progress::done : Progress::mismatch));

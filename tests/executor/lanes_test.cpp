@@ -3,6 +3,7 @@
 #include <chrono>
 #include <thread>
 
+#include "executor/letters.hpp"
 #include "executor/two_ranks.hpp"
 #include "planner/requests.hpp"
 
@@ -34,4 +35,19 @@ TEST_CASE("a rank looks at all its lanes as often as it may before it says that 
   receiver.join();
   CHECK(received == Progress::done);
   CHECK(output == input);
+}
+
+TEST_CASE("over links a rank that waits in several lanes looks once at each, and leaves it to its caller to offer the processor to others in between") {
+  const auto plan = plan_of(request_of(Collective::broadcast, 2, count * 4), "tree", false);
+  REQUIRE(plan);
+  const Executable executable = compiled_over_links(*plan, 1, count, layout);
+  REQUIRE(executable.lanes.size() == 2);
+  Post post;
+  LinkedRank here(layout, 1, post);
+  std::vector<float> output(count, 0);
+  const CallIdentity identity{Collective::broadcast, DataType::f32, ReduceOp::sum, 0, count, 1};
+  Run run;
+  run.begin(here.context, executable, identity, identity.digest(), Binding{nullptr, output.data(), 1});
+  CHECK(run.advance(4000) == Progress::blocked);
+  CHECK(here.letters.looks == 2);
 }
