@@ -26,6 +26,9 @@ struct CudaOptions {
   std::string algorithm;             ///< force this algorithm wherever it can serve; empty: the cost model chooses
 };
 
+/// CUDA's number of the GPU that the calling thread's calls go to. Errors: unsupported (no driver, no GPU, built without CUDA: says which).
+Result<int> current_cuda_device();
+
 /// One rank of a group whose buffers are in GPU memory: each rank has a GPU, and several may have the same. Calls are enqueued on streams, as CUDA's own
 /// are: they return without waiting for the GPU, and what comes later in the stream sees their results; where threads share a GPU, one that is a call ahead of
 /// another waits for it, a second at most, before it enqueues the next. Calls must come in the same order on all ranks, whatever the streams;

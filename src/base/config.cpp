@@ -39,6 +39,7 @@ const std::vector<Variable>& known_variables() {
       {"RONDO_JOB_KEY_FILE", "the secret by which ranks on several machines know one another, equal on all of them",
        "a file of mode 0600 with 64 hexadecimal digits", "none: whoever reaches rank 0's port can join"},
       {"RONDO_REQUIRE_JOB_KEY", "ranks on several machines that have no key are an error", "0, 1", "0"},
+      {"RONDO_NCCL_HOST", "of librondo-nccl: buffers are plain memory, streams are ignored", "0, 1", "0: buffers are GPU memory"},
       {"RONDO_TAKEOVER", "of PyTorch: process groups that ask for this backend run on Rondo (read by the Python package)", "gloo", "none"},
       {"RONDO_CACHE", "folder for what 'rondo calibrate' has measured", "a folder's absolute path", "rondo in XDG_CACHE_HOME, else .cache/rondo in HOME"},
       {"XDG_CACHE_HOME", "folder of the user's caches, where RONDO_CACHE isn't set", "a folder's absolute path; others are ignored", ".cache in HOME"},
@@ -182,6 +183,7 @@ Result<Config> parse_config(const Environment& environment) {
   }
   result.job_key_file = lookup(environment, "RONDO_JOB_KEY_FILE").value_or("");
   if (auto read = read_switch(environment, "RONDO_REQUIRE_JOB_KEY", result.require_job_key); !read) return read.error();
+  if (auto read = read_switch(environment, "RONDO_NCCL_HOST", result.nccl_host); !read) return read.error();
   result.cache_folder = user_cache_folder(environment);
   if (const auto text = lookup(environment, "RONDO_TAKEOVER"); text && *text != "gloo") return bad_value("RONDO_TAKEOVER", *text);
   if (const auto text = lookup(environment, "RONDO_CACHE")) {

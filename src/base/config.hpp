@@ -31,6 +31,7 @@ struct Config {
   std::vector<std::string> net_interfaces; ///< for what goes to other machines, the preferred ones first; empty: as the routes say
   PortRange net_ports;                     ///< at which ranks of other machines may call; not given: as the kernel likes
   std::string job_key_file;                ///< of jobs on several machines; empty: none
+  bool nccl_host = false;                  ///< librondo-nccl's buffers are plain memory
   bool require_job_key = false;            ///< such jobs without one are an error
   std::string cache_folder;                ///< where this user's measurements are kept; empty: nowhere
   std::vector<std::string> warnings;       ///< variables that nobody reads, and what may have been meant

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from cpp_text import blank_out, functions, line_of, types
 
-FOLDERS = ("include", "src", "kernels", "transports", "tools", "benchmarks", "examples", "tests", "python")
+FOLDERS = ("include", "src", "kernels", "transports", "nccl", "tools", "benchmarks", "examples", "tests", "python")
 CPP = (".cpp", ".hpp", ".h", ".c", ".cu", ".cuh")
 MAX_FILE_LINES = 400
 MAX_FUNCTION_LINES = 70
@@ -36,10 +36,11 @@ DIRECTIONS = {
     "src/communicator": None,
     "kernels": (),
     "transports": (),
+    "nccl": (),
     "tests": None,
 }
 PUBLIC_HEADERS_ALONE = {"tools": (), "benchmarks": ("tools",), "examples": (), "python": ()}  # programs, and whose parts they may use
-LIBRARY = ("include", "src", "kernels", "transports")
+LIBRARY = ("include", "src", "kernels", "transports", "nccl")
 GETENV_HOME = "src/base/config.cpp"
 
 

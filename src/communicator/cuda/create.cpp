@@ -94,10 +94,10 @@ Result<Introduction> introduce(const CudaOptions& options) {
   if (auto fine = check_options(options); !fine) return fine.error();
   int count = 0;
   if (auto asked = cuda_result(cudaGetDeviceCount(&count), "looking for GPUs"); !asked) return asked.error();
+  const auto device = options.device < 0 ? current_cuda_device() : Result<int>(options.device);
+  if (!device) return device.error();
   Introduction mine;
-  mine.device = options.device;
-  if (options.device < 0)
-    if (auto asked = cuda_result(cudaGetDevice(&mine.device), "asking for the current GPU"); !asked) return asked.error();
+  mine.device = *device;
   if (mine.device >= count) return wrong("device " + std::to_string(mine.device) + "; accepted: 0 to " + std::to_string(count - 1));
   const OnDevice on(mine.device);
   if (auto current = on.result(); !current) return current.error();
@@ -220,6 +220,12 @@ Result<void> take_words(CudaParts& parts) {
 }
 
 }  // namespace
+
+Result<int> current_cuda_device() {
+  int device = 0;
+  if (auto asked = cuda_result(cudaGetDevice(&device), "asking for the current GPU"); !asked) return asked.error();
+  return device;
+}
 
 Result<CudaCommunicator> CudaCommunicator::create(Communicator& host, const CudaOptions& options) {
   CudaParts parts;

@@ -5,9 +5,15 @@ namespace rondo {
 
 class CudaCommunicator::Impl {};
 
-Result<CudaCommunicator> CudaCommunicator::create(Communicator&, const CudaOptions&) {
-  return Error{Errc::unsupported, "this build of Rondo has no CUDA: nvcc was not found when it was configured", 0, "CUDA"};
-}
+namespace {
+
+Error without_cuda() { return Error{Errc::unsupported, "this build of Rondo has no CUDA: nvcc was not found when it was configured", 0, "CUDA"}; }
+
+}  // namespace
+
+Result<int> current_cuda_device() { return without_cuda(); }
+
+Result<CudaCommunicator> CudaCommunicator::create(Communicator&, const CudaOptions&) { return without_cuda(); }
 
 // Nobody has one.
 CudaCommunicator::CudaCommunicator(CudaCommunicator&&) noexcept = default;

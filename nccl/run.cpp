@@ -1,0 +1,97 @@
+#include "run.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <map>
+
+namespace rondo::nccl {
+namespace {
+
+using Kind = Enqueued::Kind;
+
+Error usage(const std::string& what) { return Error{Errc::unsupported, what, 0, "nccl"}; }
+
+bool to_itself(const Enqueued& call) { return call.kind != Kind::collective && call.peer == call.comm->rank; }
+
+/// A rank's messages to itself, in their order.
+Result<void> copy_own(const std::vector<Enqueued>& calls) {
+  std::map<ncclComm*, std::pair<std::deque<const Enqueued*>, std::deque<const Enqueued*>>> by_rank;  // sends, receives
+  for (const Enqueued& call : calls)
+    if (to_itself(call)) {
+      auto& [sends, receives] = by_rank[call.comm.get()];
+      (call.kind == Kind::send ? sends : receives).push_back(&call);
+    }
+  for (const auto& [comm, messages] : by_rank) {
+    const auto& [sends, receives] = messages;
+    const std::string rank = "rank " + std::to_string(comm->rank);
+    if (sends.size() != receives.size())
+      return usage(rank + " has " + std::to_string(sends.size()) + " ncclSend and " + std::to_string(receives.size()) +
+                   " ncclRecv with itself in one group; there must be as many of either");
+    for (std::size_t k = 0; k < sends.size(); ++k) {
+      const Call &sent = sends[k]->call, &received = receives[k]->call;
+      if (sent.count != received.count || sent.type != received.type)
+        return Error{Errc::mismatch, rank + " sends itself " + std::to_string(sent.count) + " " + std::string(to_string(sent.type)) + " and receives " +
+                                         std::to_string(received.count) + " " + std::string(to_string(received.type)), 0, "nccl"};
+      if (sent.count != 0) std::memmove(received.output, sent.input, sent.count * size_of(sent.type));
+    }
+  }
+  return {};
+}
+
+Result<void> run_one(Communicator& host, const Enqueued& call) {
+  const Call& what = call.call;
+  switch (call.kind) {
+    case Kind::collective: return host.run(what);
+    case Kind::send: return host.send(what.input, what.count, what.type, call.peer);
+    case Kind::recv: return host.recv(what.output, what.count, what.type, call.peer);
+  }
+  return {};
+}
+
+/// One thread may have calls of several ranks, which wait for one another: so all are begun before any is waited for.
+Result<void> run_in_host_memory(const std::vector<Enqueued>& calls) {
+  if (auto copied = copy_own(calls); !copied) return copied;
+  std::vector<Communicator*> begun;
+  for (const Enqueued& call : calls)
+    if (std::find(begun.begin(), begun.end(), &*call.comm->host) == begun.end()) begun.push_back(&*call.comm->host);
+  for (Communicator* const host : begun) host->group_begin();
+  Result<void> first;
+  const auto note = [&](const Result<void>& result) {
+    if (!result && first) first = result;
+  };
+  for (const Enqueued& call : calls)
+    if (!to_itself(call)) note(run_one(*call.comm->host, call));
+  for (Communicator* const host : begun) note(host->group_end());
+  return first;
+}
+
+/// The ranks' calls by turns: one that were a call ahead of another on the same GPU would wait for it.
+Result<void> run_on_devices(const std::vector<Enqueued>& calls) {
+  std::map<ncclComm*, std::deque<const Enqueued*>> left;
+  for (const Enqueued& call : calls) {
+    if (call.kind != Kind::collective) return usage("ncclSend and ncclRecv aren't served on GPU memory yet, only in host memory (RONDO_NCCL_HOST=1)");
+    left[call.comm.get()].push_back(&call);
+  }
+  while (!left.empty())
+    for (auto at = left.begin(); at != left.end();) {
+      auto& [comm, own] = *at;
+      if (auto enqueued = comm->device->run(own.front()->call, own.front()->stream); !enqueued) return enqueued;
+      own.pop_front();
+      at = own.empty() ? left.erase(at) : std::next(at);
+    }
+  return {};
+}
+
+}  // namespace
+
+Result<void> run_all(const std::vector<Enqueued>& calls) {
+  for (const Enqueued& call : calls)
+    if (!call.comm->host) return usage("a call on a communicator whose ncclGroupEnd has not made it");
+  auto ran = calls.front().comm->device ? run_on_devices(calls) : run_in_host_memory(calls);
+  if (!ran)
+    for (const Enqueued& call : calls) note_failure(*call.comm, ran.error());
+  return ran;
+}
+
+}  // namespace rondo::nccl
