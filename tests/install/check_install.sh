@@ -32,6 +32,12 @@ export PKG_CONFIG_PATH=$lib/pkgconfig
 said=$("$work/consumer" 2>"$work/c.err") || { cat "$work/c.err"; fail "the C program failed"; }
 [ "$said" = "c: 1 2 3" ] || fail "the C program said: $said"
 
+# NCCL's users: the folder of that interface is their NCCL_HOME.
+home=$lib/rondo-nccl
+"$cc" -Wall -Wextra -Werror -std=c11 $link "$source/tests/nccl/program.c" -I"$home/include" -L"$home/lib" -lnccl -Wl,-rpath-link,"$lib" -o "$work/nccl_program" \
+  || fail "the program for NCCL doesn't build"
+LD_LIBRARY_PATH=$home/lib:$lib RONDO_NCCL_HOST=1 "$work/nccl_program" || fail "the program for NCCL failed"
+
 # The programs find their library by themselves.
 unset LD_LIBRARY_PATH
 "$prefix/bin/rondo" --version

@@ -120,7 +120,8 @@ TEST_CASE("reduce, broadcast, reduce_scatter and all_gather put everything where
     for (const bool in_place : {false, true}) {
       const auto inputs = contributions<float>();
       auto outputs = buffers<float>(ranks_count, -1);
-      for (int rank = 0; in_place && rank < ranks_count; ++rank) std::copy(inputs[at(rank)].begin(), inputs[at(rank)].end(), &outputs[at(rank)][at(rank) * count]);
+      for (int rank = 0; in_place && rank < ranks_count; ++rank)
+        std::copy(inputs[at(rank)].begin(), inputs[at(rank)].end(), &outputs[at(rank)][at(rank) * count]);
       REQUIRE(ranks.each([&](int rank, ncclComm_t comm) {
         const float* const input = in_place ? &outputs[at(rank)][at(rank) * count] : inputs[at(rank)].data();
         return ncclAllGather(input, outputs[at(rank)].data(), count, ncclFloat, comm, nullptr);
@@ -192,7 +193,8 @@ TEST_CASE("ranks that are threads meet by an id, and ranks of one thread in a gr
     REQUIRE(ncclGroupEnd() == ncclSuccess);
   } else {
     std::vector<std::thread> threads;
-    for (int rank = 0; rank < ranks_count; ++rank) threads.emplace_back([&, rank] { (void)ncclCommInitRank(&comms[static_cast<std::size_t>(rank)], ranks_count, id, rank); });
+    for (int rank = 0; rank < ranks_count; ++rank)
+      threads.emplace_back([&, rank] { (void)ncclCommInitRank(&comms[static_cast<std::size_t>(rank)], ranks_count, id, rank); });
     for (std::thread& thread : threads) thread.join();
   }
   std::vector<std::int32_t> values(ranks_count, 1);

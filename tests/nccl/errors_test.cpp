@@ -14,7 +14,8 @@ TEST_CASE("wrong arguments are named, and nothing of their group runs") {
   float* const own = data.data();
   const auto type = static_cast<ncclDataType_t>(10);
   const auto op = static_cast<ncclRedOp_t>(77);
-  CHECK((ncclAllReduce(own, own, 4, type, ncclSum, ranks[0], nullptr) == ncclInvalidArgument && last_error_has("ncclAllReduce: no data type of NCCL 2.18: 10")));
+  CHECK((ncclAllReduce(own, own, 4, type, ncclSum, ranks[0], nullptr) == ncclInvalidArgument && last_error_has("ncclAllReduce: no data type of NCCL")));
+  CHECK(last_error_has("2.18: 10"));
   CHECK((ncclAllReduce(own, own, 4, ncclFloat, op, ranks[0], nullptr) == ncclInvalidArgument && last_error_has("no operator of this communicator: 77")));
   CHECK((ncclBroadcast(own, own, 4, ncclFloat, 2, ranks[0], nullptr) == ncclInvalidArgument && last_error_has("ncclBroadcast: root 2 of 2 ranks")));
   CHECK((ncclReduce(own, own, 4, ncclFloat, ncclSum, -1, ranks[0], nullptr) == ncclInvalidArgument && last_error_has("root -1")));

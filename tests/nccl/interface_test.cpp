@@ -5,7 +5,7 @@
 #include <cstddef>
 
 #include "nccl/support.hpp"
-#include "test_folders.hpp"
+#include <test_folders.hpp>  // written by CMake
 
 static_assert(NCCL_VERSION_CODE == NCCL_VERSION(NCCL_MAJOR, NCCL_MINOR, NCCL_PATCH));
 static_assert(NCCL_VERSION(2, 8, 4) == 2804 && NCCL_VERSION(2, 18, 5) == 21805);

@@ -96,7 +96,7 @@ TEST_CASE("the doctor says how the library was built and what that costs") {
             {[](MachineFacts& facts) { facts.sanitized = true; }, "library", note, {"sanitizer", "slower"}, {"cmake --preset release"}},
             {[](MachineFacts& facts) { facts.optimised = false; }, "library", note, {"without optimisation"}, {"cmake --preset release"}},
             {[](MachineFacts& facts) { facts.ucx_version = ""; }, "library", ok, {"without UCX"}, {}},
-            {[](MachineFacts& facts) { facts.ucx_version = "", facts.ucx_failure = "no libucp", facts.rdma = true; },
+            {[](MachineFacts& facts) { facts.ucx_version = "", facts.ucx_failure = "no libucp", facts.rdma = true, facts.locked_bytes = {}; },
              "library", note, {"without UCX", "InfiniBand", "no libucp"}, {"libucx0"}},
             {[](MachineFacts& facts) { facts.kernel_target = "SSE2"; }, "kernels", note, {"SSE2", "AVX2"}, {"lscpu"}},
             {[](MachineFacts& facts) { facts.kernel_target = "NEON"; }, "kernels", ok, {"NEON"}, {}},
