@@ -120,7 +120,7 @@ Result<std::unique_ptr<Bootstrap>> meet_by_id(std::uint32_t rank, std::uint32_t 
   if (!key) return key.error();
   const auto place = place_of_unique_id(id, *key);
   if (!place) return place.error();
-  Fd listener = take_listener(id);
+  Fd listener = rank == 0 ? take_listener(id) : Fd();  // rank 0 may be another thread of this process
   if (rank == 0 && !listener)
     return Error{Errc::invalid_argument, "rank 0's process didn't make this unique id, or has used it before; each communicator needs one of its own", 0,
                  "bootstrap"};

@@ -36,7 +36,7 @@ said=$("$work/consumer" 2>"$work/c.err") || { cat "$work/c.err"; fail "the C pro
 home=$lib/rondo-nccl
 "$cc" -Wall -Wextra -Werror -std=c11 $link "$source/tests/nccl/program.c" -I"$home/include" -L"$home/lib" -lnccl -Wl,-rpath-link,"$lib" -o "$work/nccl_program" \
   || fail "the program for NCCL doesn't build"
-LD_LIBRARY_PATH=$home/lib:$lib RONDO_NCCL_HOST=1 "$work/nccl_program" || fail "the program for NCCL failed"
+LD_LIBRARY_PATH=$home/lib:$lib RONDO_NCCL_HOST=1 RONDO_NET_INTERFACES=lo "$work/nccl_program" || fail "the program for NCCL failed"
 
 # The programs find their library by themselves.
 unset LD_LIBRARY_PATH

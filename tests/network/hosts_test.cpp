@@ -1,7 +1,12 @@
 // Ranks on several hosts: they find one another by their environment, get right results, and their bytes cross the network.
 #include <unistd.h>
 
+#include <array>
+#include <chrono>
 #include <cstdlib>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include "jobs.hpp"
 #include "support/catch.hpp"
@@ -58,6 +63,26 @@ TEST_CASE("ranks that are given rank 0's id meet by it, whatever else their envi
   CHECK(complaints(run_children({hosts.on(0, first), hosts.on(1, second)}, 60)) == "");
   close(ends[0]);
   close(ends[1]);
+}
+
+TEST_CASE("ranks that are threads of one process meet by an id, though rank 0 comes last") {
+  const auto body = []() -> std::string {
+    setenv("RONDO_NET_INTERFACES", "lo", 1);
+    const auto id = Communicator::unique_id();
+    if (!id) return to_string(id.error());
+    std::array<std::string, 3> wrong;
+    std::vector<std::thread> ranks;
+    for (const std::uint32_t rank : {2u, 1u, 0u}) {
+      ranks.emplace_back([&, rank] {
+        auto made = Communicator::by_id(rank, 3, *id, quick());
+        wrong[rank] = made ? every_collective(*made) : to_string(made.error());
+      });
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    for (std::thread& rank : ranks) rank.join();
+    return wrong[0] + wrong[1] + wrong[2];
+  };
+  CHECK(complaints(run_children({body}, 60)) == "");
 }
 
 TEST_CASE("an id that rank 0 didn't make, or that isn't one, is an error that says so") {
