@@ -1,10 +1,9 @@
 // Strict communicators: the same bits, whatever the algorithm, the size, the slots, and whether ranks are threads or processes.
 #include <bit>
-#include <cmath>
 #include <cstring>
-#include <random>
 #include <thread>
 
+#include "communicator/one_tree.hpp"
 #include "rondo/planner.hpp"
 #include "support/catch.hpp"
 #include "support/faults.hpp"
@@ -14,25 +13,10 @@
 namespace {
 
 using namespace rondo;
+using rondo::test::tree;
+using rondo::test::values_of;
 
 constexpr std::uint64_t most = sanitized ? 40'000 : 150'000;
-
-/// A rank's values: of either sign, over sixteen decimal orders of magnitude, so that every other order of additions shows.
-std::vector<float> values_of(std::uint32_t rank) {
-  std::mt19937_64 random(rank + 1);
-  std::uniform_real_distribution<double> exponent(-8, 8);
-  std::vector<float> values(most);
-  for (float& value : values) value = static_cast<float>((random() % 2 == 0 ? 1 : -1) * std::pow(10.0, exponent(random)));
-  return values;
-}
-
-/// Ranks first to end along the tree: the largest power of two below their number on the left.
-float tree(const std::vector<std::vector<float>>& all, std::size_t first, std::size_t end, std::uint64_t element) {
-  if (end - first == 1) return all[first][element];
-  const std::size_t left = std::bit_floor(end - first - 1);
-  volatile float sum = tree(all, first, first + left, element) + tree(all, first + left, end, element);
-  return sum;
-}
 
 std::string same_bits(const float* got, const std::vector<float>& wanted, std::uint64_t from, std::uint64_t count, const std::string& what) {
   return std::memcmp(got, wanted.data() + from, count * sizeof(float)) == 0 ? "" : what + " of " + std::to_string(count) + " has other bits";
@@ -41,7 +25,7 @@ std::string same_bits(const float* got, const std::vector<float>& wanted, std::u
 std::string all_sizes(Communicator& communicator) {
   const std::uint32_t ranks = communicator.size(), rank = communicator.rank();
   std::vector<std::vector<float>> all;
-  for (std::uint32_t each = 0; each < ranks; ++each) all.push_back(values_of(each));
+  for (std::uint32_t each = 0; each < ranks; ++each) all.push_back(values_of<float>(each, most));
   std::vector<float> sums(most), prefix(most), output(most);
   for (std::uint64_t i = 0; i < most; ++i) {
     sums[i] = tree(all, 0, ranks, i);
@@ -68,7 +52,7 @@ std::string of_halves(Communicator& communicator) {
   const auto upper = [](float value) { return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16); };
   std::vector<std::vector<float>> all;
   for (std::uint32_t each = 0; each < ranks; ++each) {
-    all.push_back(values_of(each));
+    all.push_back(values_of<float>(each, most));
     for (float& value : all.back()) value = std::bit_cast<float>(std::uint32_t{upper(value)} << 16);
   }
   for (const std::uint64_t count : {std::uint64_t{3}, std::uint64_t{5000}, most}) {
@@ -162,7 +146,7 @@ TEST_CASE("a plan that follows the groups of a machine is strict where they are 
 TEST_CASE("over message links strict sums of a power of two of ranks have the same bits") {
   const auto body = [](Communicator& communicator) -> std::string {
     std::vector<std::vector<float>> all;
-    for (std::uint32_t each = 0; each < communicator.size(); ++each) all.push_back(values_of(each));
+    for (std::uint32_t each = 0; each < communicator.size(); ++each) all.push_back(values_of<float>(each, most));
     std::vector<float> sums(most), output(most);
     for (std::uint64_t i = 0; i < most; ++i) sums[i] = tree(all, 0, communicator.size(), i);
     for (const std::uint64_t count : {std::uint64_t{1}, std::uint64_t{1000}, most}) {
