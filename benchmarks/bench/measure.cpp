@@ -76,6 +76,9 @@ class Measurement {
       input_ += shape.rank * block_bytes;
     else if (rondo::output_is_block(shape.collective))
       output_ += shape.rank * block_bytes;
+    if (shape.collective != Collective::all_to_all_v) return;
+    sent_ = sent_to_each(shape, shape.rank);
+    received_ = received_from_each(shape, shape.rank);
   }
 
   /// Whether all ranks have memory. They tell one another, since one that went on would wait for those that had to give up.
@@ -140,7 +143,11 @@ class Measurement {
 
  private:
   Result<void> call() {
-    return shape_.collective == Collective::send_recv ? exchange() : communicator_.run(this_call());
+    switch (shape_.collective) {
+      case Collective::send_recv: return exchange();
+      case Collective::all_to_all_v: return communicator_.all_to_all_v(input_, {sent_}, output_, {received_}, shape_.type);
+      default: return communicator_.run(this_call());
+    }
   }
 
   Result<rondo::Trace> traced(std::uint64_t calls) {
@@ -233,6 +240,7 @@ class Measurement {
   Memory first_, second_;
   char* input_ = nullptr;
   char* output_ = nullptr;
+  std::vector<std::uint64_t> sent_, received_;  // all_to_all_v: elements, by rank
 };
 
 Shape shape_of(const rondo::Communicator& communicator, const Options& options, std::uint64_t bytes) {
@@ -253,6 +261,7 @@ double bus_factor(Collective collective, std::uint32_t ranks) {
     case Collective::reduce_scatter:
     case Collective::all_gather:
     case Collective::all_to_all:
+    case Collective::all_to_all_v:
     case Collective::gather:
     case Collective::scatter:
       return (n - 1) / n;

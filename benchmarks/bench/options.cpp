@@ -12,7 +12,7 @@
 
 namespace {
 
-const char* const measured = "all_reduce, reduce, broadcast, reduce_scatter, all_gather, all_to_all, gather, scatter, scan, send_recv or barrier";
+const char* const measured = "all_reduce, reduce, broadcast, reduce_scatter, all_gather, all_to_all, all_to_all_v, gather, scatter, scan, send_recv or barrier";
 
 /// "64", "8K", "1.5M", "2G" (binary), as nccl-tests reads them.
 std::uint64_t parse_size(const std::string& flag, const std::string& text) {
@@ -99,8 +99,6 @@ void refuse_contradictions(const Options& options) {
 
 void understand(const Words& words, Options& options) {
   options.collective = value_or_throw("OP", rondo::parse_collective(words.collective));
-  if (options.collective == rondo::Collective::all_to_all_v)
-    throw CLI::ValidationError("OP", "'" + words.collective + "' is not measured yet; accepted: " + measured);
   options.min_bytes = parse_size("--minbytes", words.min);
   options.max_bytes = parse_size("--maxbytes", words.max);
   if (!words.step.empty()) options.step_bytes = parse_size("--stepbytes", words.step);

@@ -158,7 +158,8 @@ TEST_CASE("when a rank can't be started rondo-bench says so and ends by itself, 
 }
 
 TEST_CASE("rondo-bench measures and checks every collective, with more ranks than cores too") {
-  for (const char* collective : {"all_reduce", "reduce", "broadcast", "reduce_scatter", "all_gather", "all_to_all", "gather", "scatter", "scan", "barrier"})
+  for (const char* collective :
+       {"all_reduce", "reduce", "broadcast", "reduce_scatter", "all_gather", "all_to_all", "all_to_all_v", "gather", "scatter", "scan", "barrier"})
     for (const char* ranks : {"1", "4"}) {
       const Finished finished =
           bench({collective, "-n", ranks, "-b", "4K", "-e", "4K", "--iters", "3", "--touch", "--percentiles"});

@@ -193,7 +193,6 @@ TEST_CASE("rondo-bench refuses a wrong flag, size, type, operation, file or vari
                      {{"all_reduce", "-n", "2", "-f", "1"}, {}, {"-f,--stepfactor", "'1'", "1.001"}},
                      {{"all_reduce", "-n", "2", "-c", "2"}, {}, {"-c,--check", "'2'", "0 to 1"}},
                      {{"all_reduce", "--threads=often", "-n", "2"}, {}, {"--threads", "often", "flag alone"}},
-                     {{"all_to_all_v", "-n", "2"}, {}, {"all_to_all_v", "all_reduce", "send_recv"}},
                      {{"scan", "-n", "2", "-o", "avg"}, {}, {"--op", "avg", "scan"}},
                      {{"send_recv", "-n", "1"}, {}, {"-n,--ranks", "'1'", "2 or more"}},
                      {{"send_recv", "-n", "3", "--plan", ring}, {}, {"--plan", "send_recv"}},
