@@ -10,6 +10,7 @@
 
 #include "compare/element.hpp"
 #include "compare/protocol.hpp"
+#include "compare/uneven.hpp"
 
 namespace compare {
 
@@ -31,7 +32,10 @@ inline Extent extent_of(const Case& what, std::uint32_t ranks) {
     case Operation::gather:
       return {part, part, part * ranks};
     case Operation::all_to_all:
+    case Operation::all_to_all_v:
       return {part, part * ranks, part * ranks};
+    case Operation::barrier:
+      return {0, 0, 0};
     default:
       return {all, all, all};
   }
@@ -124,6 +128,16 @@ inline float expected(const Case& what, std::size_t i, std::uint32_t rank, std::
 inline std::uint64_t count_wrong(const Case& what, const void* output, std::uint32_t rank, std::uint32_t ranks) {
   if ((what.operation == Operation::reduce || what.operation == Operation::gather) && rank != 0) return 0;
   std::uint64_t wrong = 0;
+  if (what.operation == Operation::all_to_all_v) {
+    const std::size_t block = extent_of(what, ranks).block;
+    const auto own = uneven_blocks<std::size_t>(block, rank, ranks);
+    for (std::uint32_t from = 0; from < ranks; ++from) {
+      const std::size_t origin = uneven_blocks<std::size_t>(block, from, ranks).sent_at[rank];
+      for (std::size_t i = 0; i < own.received[from]; ++i)
+        wrong += load(what.type, output, own.received_at[from] + i) == contribution(what.type, from, origin + i) ? 0 : 1;
+    }
+    return wrong;
+  }
   for (std::size_t i = 0; i < extent_of(what, ranks).output; ++i) wrong += load(what.type, output, i) == expected(what, i, rank, ranks) ? 0 : 1;
   return wrong;
 }

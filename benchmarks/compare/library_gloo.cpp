@@ -2,6 +2,7 @@
 #include <gloo/allgather.h>
 #include <gloo/allreduce.h>
 #include <gloo/alltoall.h>
+#include <gloo/alltoallv.h>
 #include <gloo/barrier.h>
 #include <gloo/broadcast.h>
 #include <gloo/gather.h>
@@ -42,7 +43,8 @@ class Gloo {
   bool supports(const compare::Case& what) const {
     using compare::Operation;
     const bool adds = what.type == compare::Type::f32 || !compare::is_reduction(what.operation);
-    const bool placed = what.in_place == 0 || (what.operation != Operation::all_to_all && what.operation != Operation::send_recv);
+    const bool two_buffers = what.operation == Operation::all_to_all || what.operation == Operation::all_to_all_v || what.operation == Operation::send_recv;
+    const bool placed = what.in_place == 0 || !two_buffers;
     return what.operation != Operation::reduce_scatter && what.operation != Operation::scan && adds && placed;
   }
 
@@ -81,6 +83,15 @@ class Gloo {
         options.setOutput(static_cast<T*>(call.output), call.count * ranks());
         return gloo::alltoall(options);
       }
+      case compare::Operation::all_to_all_v: {
+        const auto& blocks = uneven_.of(call.count, rank(), ranks());
+        gloo::AlltoallvOptions options(context_);
+        options.setInput(static_cast<T*>(call.input), blocks.sent);
+        options.setOutput(static_cast<T*>(call.output), blocks.received);
+        return gloo::alltoallv(options);
+      }
+      case compare::Operation::barrier:
+        return barrier();
       case compare::Operation::gather:
         return gather<T>(call);
       case compare::Operation::scatter:
@@ -146,6 +157,7 @@ class Gloo {
 
   std::shared_ptr<gloo::rendezvous::Context> context_;
   bool bcube_;
+  compare::UnevenCache<std::int64_t> uneven_;
 };
 
 }  // namespace

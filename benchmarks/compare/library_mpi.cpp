@@ -30,7 +30,7 @@ class Mpi {
   std::uint32_t rank() const { return rank_; }
   std::uint32_t ranks() const { return ranks_; }
   bool supports(const compare::Case& what) const {
-    const bool placed = what.in_place == 0 || what.operation != compare::Operation::send_recv;
+    const bool placed = what.in_place == 0 || (what.operation != compare::Operation::send_recv && what.operation != compare::Operation::all_to_all_v);
     return placed && (what.type == compare::Type::f32 || adds_bf16 || !compare::is_reduction(what.operation));
   }
   void barrier() { MPI_Barrier(MPI_COMM_WORLD); }
@@ -74,6 +74,15 @@ class Mpi {
       case compare::Operation::scan:
         MPI_Scan(send, call.output, count, type, MPI_SUM, MPI_COMM_WORLD);
         break;
+      case compare::Operation::all_to_all_v: {
+        const auto& blocks = uneven_.of(call.count, rank_, ranks_);
+        MPI_Alltoallv(call.input, blocks.sent.data(), blocks.sent_at.data(), type, call.output, blocks.received.data(), blocks.received_at.data(), type,
+                      MPI_COMM_WORLD);
+        break;
+      }
+      case compare::Operation::barrier:
+        barrier();
+        break;
       case compare::Operation::send_recv:
         MPI_Sendrecv(call.input, count, type, static_cast<int>((rank_ + 1) % ranks_), 0, call.output, count, type,
                      static_cast<int>((rank_ + ranks_ - 1) % ranks_), 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -86,6 +95,7 @@ class Mpi {
 
   std::uint32_t rank_ = 0;
   std::uint32_t ranks_ = 0;
+  compare::UnevenCache<int> uneven_;
 };
 
 std::string library_version() {

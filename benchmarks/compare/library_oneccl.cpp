@@ -38,6 +38,7 @@ class OneCcl {
   std::uint32_t rank() const { return rank_; }
   std::uint32_t ranks() const { return ranks_; }
   bool supports(const compare::Case& what) const {
+    if (what.operation == compare::Operation::all_to_all_v) return what.in_place == 0;
     return what.operation != compare::Operation::scan && what.operation != compare::Operation::send_recv;
   }
   void barrier() { finish(ccl::barrier(communicator_)); }
@@ -59,6 +60,12 @@ class OneCcl {
         return finish(ccl::allgather(call.input, call.output, call.count, type, communicator_));
       case compare::Operation::all_to_all:
         return finish(ccl::alltoall(call.input, call.output, call.count, type, communicator_));
+      case compare::Operation::all_to_all_v: {
+        const auto& blocks = uneven_.of(call.count, rank_, ranks_);
+        return finish(ccl::alltoallv(call.input, blocks.sent, call.output, blocks.received, type, communicator_));
+      }
+      case compare::Operation::barrier:
+        return barrier();
       case compare::Operation::gather:
         return finish(ccl::gather(call.input, call.output, call.count, type, root, communicator_));
       case compare::Operation::scatter:
@@ -92,6 +99,7 @@ class OneCcl {
   std::uint32_t ranks_;
   bool crowded_;
   ccl::communicator communicator_;
+  compare::UnevenCache<std::size_t> uneven_;
 };
 
 // It tells its settings on standard output, whatever its log level is; errors come as exceptions.

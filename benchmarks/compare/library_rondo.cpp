@@ -26,7 +26,7 @@ class Rondo {
   std::uint32_t rank() const { return communicator_.rank(); }
   std::uint32_t ranks() const { return communicator_.size(); }
   bool supports(const compare::Case& what) const {
-    if (what.operation == compare::Operation::send_recv) return !only_ && what.in_place == 0;
+    if (what.operation == compare::Operation::send_recv || what.operation == compare::Operation::all_to_all_v) return !only_ && what.in_place == 0;
     return !only_ || collective_of(what.operation) == *only_;
   }
   void barrier() { require(communicator_.barrier()); }
@@ -34,6 +34,10 @@ class Rondo {
   void run(const compare::Call& call) {
     const rondo::DataType type = call.type == compare::Type::f32 ? rondo::DataType::f32 : rondo::DataType::bf16;
     if (call.operation == compare::Operation::send_recv) return exchange(call, type);
+    if (call.operation == compare::Operation::all_to_all_v) {
+      const auto& blocks = uneven_.of(call.count, rank(), ranks());
+      return require(communicator_.all_to_all_v(call.input, {blocks.sent}, call.output, {blocks.received}, type));
+    }
     require(communicator_.run({.collective = collective_of(call.operation),
                                .input = call.input,
                                .output = call.output,
@@ -58,7 +62,7 @@ class Rondo {
 
   static constexpr rondo::Collective collective_of(compare::Operation operation) {
     using enum rondo::Collective;
-    constexpr std::array order{all_reduce, broadcast, reduce, reduce_scatter, all_gather, all_to_all, gather, scatter, scan, send_recv};
+    constexpr std::array order{all_reduce, broadcast, reduce, reduce_scatter, all_gather, all_to_all, gather, scatter, scan, send_recv, all_to_all_v, barrier};
     static_assert(order.size() == compare::operation_names.size());
     return order[static_cast<std::size_t>(operation)];
   }
@@ -71,6 +75,7 @@ class Rondo {
 
   rondo::Communicator& communicator_;
   std::optional<rondo::Collective> only_;  ///< what the plan does
+  compare::UnevenCache<std::uint64_t> uneven_;
 };
 
 }  // namespace

@@ -135,6 +135,10 @@ std::vector<Case> cases_for(const Options& options, std::uint32_t ranks) {
   constexpr std::uint64_t quick_limit_crowded = std::uint64_t{16} << 20;
   std::vector<Case> cases;
   const auto add = [&](Case what) {
+    if (what.operation == Operation::barrier) {  // it has no buffers
+      if (what.type == options.types.front() && what.bytes == options.sizes.front()) cases.push_back({Operation::barrier, what.type, 0, 0, 0});
+      return;
+    }
     const Extent extent = extent_of(what, ranks);
     if (std::max(extent.input, extent.output) * size_of(what.type) != what.bytes || extent.block == 0) return;  // not whole blocks
     if (options.quick && ranks > 2 && what.bytes > quick_limit_crowded) return;

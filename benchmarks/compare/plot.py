@@ -111,7 +111,8 @@ def mode_legend(x, y):
 
 
 def draw(summary, subject, title):
-    """SVG text: a row for each (collective, type, ranks), a column for each state."""
+    """SVG text: a row for each (collective, type, ranks), a column for each state. What has no size, a barrier, has no curve."""
+    summary = [entry for entry in summary if entry["bytes"] > 0]
     panels = sorted({(e["collective"], e["type"], e["ranks"]) for e in summary})
     states = [s for s in ("near", "far") if any(e["state"] == s for e in summary)]
     sizes = [e["bytes"] for e in summary]

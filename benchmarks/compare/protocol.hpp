@@ -10,9 +10,22 @@
 namespace compare {
 
 /// send_recv: every rank sends its input to the next rank, and its output is the input of the one before it.
-enum class Operation : std::uint32_t { all_reduce, broadcast, reduce, reduce_scatter, all_gather, all_to_all, gather, scatter, scan, send_recv };
-inline constexpr std::array<std::string_view, 10> operation_names{"all_reduce", "broadcast",  "reduce", "reduce_scatter", "all_gather",
-                                                                  "all_to_all", "gather",     "scatter", "scan",          "send_recv"};
+enum class Operation : std::uint32_t {
+  all_reduce,
+  broadcast,
+  reduce,
+  reduce_scatter,
+  all_gather,
+  all_to_all,
+  gather,
+  scatter,
+  scan,
+  send_recv,
+  all_to_all_v,
+  barrier
+};
+inline constexpr std::array<std::string_view, 12> operation_names{"all_reduce", "broadcast", "reduce", "reduce_scatter", "all_gather",   "all_to_all",
+                                                                  "gather",     "scatter",   "scan",   "send_recv",      "all_to_all_v", "barrier"};
 constexpr std::string_view name_of(Operation operation) { return operation_names[static_cast<std::size_t>(operation)]; }
 
 /// One rank has what the others lack, or gets it.

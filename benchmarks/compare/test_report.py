@@ -11,6 +11,7 @@ import plot
 import ratios
 import report
 
+OTHER_FORMS = ("-torch.json", "-gpu-check.json", "-latency.json")  # of results that other programs write
 RESULTS = pathlib.Path(__file__).parent.parent / "results"
 
 
@@ -67,8 +68,16 @@ class Plots(unittest.TestCase):
         for text in ("gather f32, 2 ranks", "gather bf16, 2 ranks", ">oneccl<"):
             self.assertIn(text, picture)
 
+    def test_what_has_no_size_is_in_the_table_and_not_in_the_plot(self):
+        rows = rows_of("barrier", "f32", {"rondo": 1.0, "mpich": 2.0})
+        for row in rows:
+            row["bytes"] = 0
+        summary = ratios.summarize(rows, "rondo")
+        self.assertIn("barrier", printed(report.show_table, summary, "rondo"))
+        self.assertNotIn("barrier", plot.draw(summary, "rondo", "title"))
+
     def test_results_that_are_kept_can_be_summed_up_and_drawn_again(self):
-        files = sorted(file for file in RESULTS.glob("*.json") if not file.name.endswith(("-torch.json", "-gpu-check.json", "-latency.json")))  # they have forms of their own
+        files = sorted(file for file in RESULTS.glob("*.json") if not file.name.endswith(OTHER_FORMS))
         self.assertTrue(files)
         for file in files:
             with self.subTest(file.name):
