@@ -39,15 +39,29 @@ Result<void> copy_own(const std::vector<Enqueued>& calls) {
   return {};
 }
 
-Result<void> run_one(Communicator& host, const Enqueued& call) {
+Work start(Communicator& host, const Enqueued& call) {
   const Call& what = call.call;
   switch (call.kind) {
-    case Kind::collective: return host.run(what);
-    case Kind::send: return host.send(what.input, what.count, what.type, call.peer);
-    case Kind::recv: return host.recv(what.output, what.count, what.type, call.peer);
+    case Kind::collective: return host.start(what);
+    case Kind::send: return host.start_send(what.input, what.count, what.type, call.peer);
+    case Kind::recv: return host.start_recv(what.output, what.count, what.type, call.peer);
   }
   return {};
 }
+
+/// The first failure; each is also its own communicator's.
+class Failures {
+ public:
+  void note(const Enqueued& call, const Result<void>& result) {
+    if (result) return;
+    note_failure(*call.comm, result.error());
+    if (first_) first_ = result;
+  }
+  const Result<void>& first() const { return first_; }
+
+ private:
+  Result<void> first_;
+};
 
 /// One thread may have calls of several ranks, which wait for one another: so all are begun before any is waited for.
 Result<void> run_in_host_memory(const std::vector<Enqueued>& calls) {
@@ -56,14 +70,13 @@ Result<void> run_in_host_memory(const std::vector<Enqueued>& calls) {
   for (const Enqueued& call : calls)
     if (std::find(begun.begin(), begun.end(), &*call.comm->host) == begun.end()) begun.push_back(&*call.comm->host);
   for (Communicator* const host : begun) host->group_begin();
-  Result<void> first;
-  const auto note = [&](const Result<void>& result) {
-    if (!result && first) first = result;
-  };
+  std::vector<std::pair<const Enqueued*, Work>> works;
   for (const Enqueued& call : calls)
-    if (!to_itself(call)) note(run_one(*call.comm->host, call));
-  for (Communicator* const host : begun) note(host->group_end());
-  return first;
+    if (!to_itself(call)) works.emplace_back(&call, start(*call.comm->host, call));
+  for (Communicator* const host : begun) (void)host->group_end();  // each call says itself what became of it
+  Failures failures;
+  for (auto& [call, work] : works) failures.note(*call, work.wait());
+  return failures.first();
 }
 
 /// The ranks' calls by turns: one that were a call ahead of another on the same GPU would wait for it.
@@ -73,14 +86,15 @@ Result<void> run_on_devices(const std::vector<Enqueued>& calls) {
     if (call.kind != Kind::collective) return usage("ncclSend and ncclRecv aren't served on GPU memory yet, only in host memory (RONDO_NCCL_HOST=1)");
     left[call.comm.get()].push_back(&call);
   }
+  Failures failures;
   while (!left.empty())
     for (auto at = left.begin(); at != left.end();) {
       auto& [comm, own] = *at;
-      if (auto enqueued = comm->device->run(own.front()->call, own.front()->stream); !enqueued) return enqueued;
+      failures.note(*own.front(), comm->device->run(own.front()->call, own.front()->stream));
       own.pop_front();
       at = own.empty() ? left.erase(at) : std::next(at);
     }
-  return {};
+  return failures.first();
 }
 
 }  // namespace
@@ -88,10 +102,7 @@ Result<void> run_on_devices(const std::vector<Enqueued>& calls) {
 Result<void> run_all(const std::vector<Enqueued>& calls) {
   for (const Enqueued& call : calls)
     if (!call.comm->host) return usage("a call on a communicator whose ncclGroupEnd has not made it");
-  auto ran = calls.front().comm->device ? run_on_devices(calls) : run_in_host_memory(calls);
-  if (!ran)
-    for (const Enqueued& call : calls) note_failure(*call.comm, ran.error());
-  return ran;
+  return calls.front().comm->device ? run_on_devices(calls) : run_in_host_memory(calls);
 }
 
 }  // namespace rondo::nccl

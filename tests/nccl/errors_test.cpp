@@ -138,6 +138,20 @@ TEST_CASE("ranks that disagree, and a rank that goes, are failures of the call a
   CHECK(met != ncclSuccess);
 }
 
+TEST_CASE("in a group of several communicators the one that failed is to blame") {
+  Ranks broken(2), sound(1);
+  CHECK(ncclCommDestroy(broken.comms[1]) == ncclSuccess);
+  broken.comms[1] = nullptr;
+  std::array<float, 2> data{1, 1};
+  REQUIRE(ncclGroupStart() == ncclSuccess);
+  CHECK(ncclAllReduce(&data[0], &data[0], 1, ncclFloat, ncclSum, broken[0], nullptr) == ncclSuccess);
+  CHECK(ncclAllReduce(&data[1], &data[1], 1, ncclFloat, ncclSum, sound[0], nullptr) == ncclSuccess);
+  CHECK(ncclGroupEnd() == ncclRemoteError);
+  ncclResult_t met = ncclSuccess;
+  CHECK((ncclCommGetAsyncError(broken[0], &met) == ncclSuccess && met == ncclRemoteError));
+  CHECK((ncclCommGetAsyncError(sound[0], &met) == ncclSuccess && met == ncclSuccess));
+}
+
 TEST_CASE("an abort ends a call that another thread waits in") {
   Ranks ranks(2);
   std::atomic<bool> begun{false};
