@@ -2,13 +2,10 @@
 #include <string>
 
 #include "convert.hpp"
-#include "failure.hpp"
 #include "group.hpp"
 
 namespace rondo::nccl {
 namespace {
-
-ncclResult_t refuse(ncclResult_t result, std::string words) { return Group::of_this_thread().refuse(result, std::move(words)); }
 
 std::string no_type(ncclDataType_t type) { return "no data type of NCCL 2.18: " + std::to_string(static_cast<int>(type)); }
 

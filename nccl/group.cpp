@@ -3,7 +3,6 @@
 #include <thread>
 #include <utility>
 
-#include "failure.hpp"
 #include "run.hpp"
 
 namespace rondo::nccl {

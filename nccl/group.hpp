@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "communicator.hpp"
+#include "failure.hpp"
 
 namespace rondo::nccl {
 
@@ -41,5 +42,9 @@ class Group {
   std::vector<Enqueued> calls_;
   ncclResult_t refused_ = ncclSuccess;
 };
+
+/// Group::refuse() of this thread's.
+inline ncclResult_t refuse(ncclResult_t result, std::string words) { return Group::of_this_thread().refuse(result, std::move(words)); }
+inline ncclResult_t refuse(const Error& error) { return refuse(result_of(error.code), to_string(error)); }
 
 }  // namespace rondo::nccl

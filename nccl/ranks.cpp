@@ -2,7 +2,6 @@
 #include <cstring>
 #include <thread>
 
-#include "failure.hpp"
 #include "group.hpp"
 
 namespace rondo::nccl {
@@ -72,9 +71,6 @@ ncclResult_t make_later(ncclComm_t* handle, const Shared& comm, std::function<Re
 }
 
 std::string text_of(const ncclUniqueId& id) { return {id.internal, strnlen(id.internal, sizeof id.internal)}; }
-
-ncclResult_t refuse(ncclResult_t result, std::string words) { return Group::of_this_thread().refuse(result, std::move(words)); }
-ncclResult_t refuse(const Error& error) { return refuse(result_of(error.code), to_string(error)); }
 
 }  // namespace
 }  // namespace rondo::nccl
@@ -164,7 +160,7 @@ ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* newc
 ncclResult_t ncclCommFinalize(ncclComm_t comm) { return find(comm) ? ncclSuccess : ncclInvalidArgument; }
 
 ncclResult_t ncclCommDestroy(ncclComm_t comm) {
-  const Shared going = forget(comm);
+  Shared going = forget(comm);
   if (!going) return ncclInvalidArgument;
   // On a device a rank waits for its peers, which this thread may be about to destroy next.
   if (going->device) std::thread([going = std::move(going)]() mutable { going.reset(); }).detach();

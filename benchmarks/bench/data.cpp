@@ -5,7 +5,8 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <numeric>
+
+#include "benchmarks/support/uneven.hpp"
 
 namespace {
 
@@ -215,26 +216,6 @@ double factor_of(const Shape& shape, std::uint32_t rank) {
   return rank % 2 == 0 ? 3 : 2;  // integers use the truncation, which would be 0
 }
 
-std::uint64_t elements_ahead(const Shape& shape, std::uint32_t distance) {
-  const std::uint64_t total = shape.count * shape.ranks, parts = std::uint64_t{shape.ranks} * (shape.ranks - 1) / 2;
-  if (parts == 0) return total;  // a rank alone
-  std::uint64_t elements = total / parts * distance;
-  if (distance + 1 == shape.ranks) elements += total % parts;
-  return elements;
-}
-
-std::vector<std::uint64_t> sent_to_each(const Shape& shape, std::uint32_t rank) {
-  std::vector<std::uint64_t> counts;
-  for (std::uint32_t to = 0; to < shape.ranks; ++to) counts.push_back(elements_ahead(shape, (to + shape.ranks - rank) % shape.ranks));
-  return counts;
-}
-
-std::vector<std::uint64_t> received_from_each(const Shape& shape, std::uint32_t rank) {
-  std::vector<std::uint64_t> counts;
-  for (std::uint32_t from = 0; from < shape.ranks; ++from) counts.push_back(elements_ahead(shape, (rank + shape.ranks - from) % shape.ranks));
-  return counts;
-}
-
 void fill_input(const Shape& shape, std::uint64_t seed, void* input) {
   fill_rank(shape, seed, input, 0, shape.count * rondo::block_counts(shape.collective, shape.ranks).input);
 }
@@ -258,13 +239,11 @@ std::uint64_t count_wrong(const Shape& shape, std::uint64_t seed, const void* ou
                               shape.rank * shape.count);
       return wrong;
     case Collective::all_to_all_v: {
-      const auto received = received_from_each(shape, shape.rank);
-      const auto* block = static_cast<const char*>(output);
+      const auto own = bench_support::uneven_blocks<std::uint64_t>(shape.count, shape.rank, shape.ranks);
       for (std::uint32_t from = 0; from < shape.ranks; ++from) {
-        const auto sent = sent_to_each(shape, from);
-        const std::uint64_t origin = std::accumulate(sent.begin(), sent.begin() + shape.rank, std::uint64_t{0});
-        wrong += wrong_copies(shape, seed, block, from, received[from], origin);
-        block += received[from] * rondo::size_of(shape.type);
+        const std::uint64_t origin = bench_support::uneven_blocks<std::uint64_t>(shape.count, from, shape.ranks).sent_at[shape.rank];
+        const auto* const block = static_cast<const char*>(output) + own.received_at[from] * rondo::size_of(shape.type);
+        wrong += wrong_copies(shape, seed, block, from, own.received[from], origin);
       }
       return wrong;
     }

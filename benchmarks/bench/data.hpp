@@ -20,14 +20,6 @@ struct Shape {
 /// By how much `rank` multiplies its input: with premul_sum a factor that the type holds exactly, another one on every second rank; else 1.
 double factor_of(const Shape& shape, std::uint32_t rank);
 
-/// all_to_all_v: elements that a rank sends to the one so many ranks ahead, as in nccl-tests' alltoallv: the more the farther it is, and none to itself. Each
-/// rank sends and receives `count` times as many as there are ranks, all in all.
-std::uint64_t elements_ahead(const Shape& shape, std::uint32_t distance);
-
-/// all_to_all_v: by rank, what `rank` sends to it, or receives from it.
-std::vector<std::uint64_t> sent_to_each(const Shape& shape, std::uint32_t rank);
-std::vector<std::uint64_t> received_from_each(const Shape& shape, std::uint32_t rank);
-
 /// This rank's input, all blocks. Values depend on seed, rank and position alone.
 void fill_input(const Shape& shape, std::uint64_t seed, void* input);
 

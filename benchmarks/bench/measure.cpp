@@ -8,6 +8,7 @@
 #include <numeric>
 #include <type_traits>
 
+#include "benchmarks/support/uneven.hpp"
 #include "data.hpp"
 #include "timeline.hpp"
 
@@ -76,9 +77,7 @@ class Measurement {
       input_ += shape.rank * block_bytes;
     else if (rondo::output_is_block(shape.collective))
       output_ += shape.rank * block_bytes;
-    if (shape.collective != Collective::all_to_all_v) return;
-    sent_ = sent_to_each(shape, shape.rank);
-    received_ = received_from_each(shape, shape.rank);
+    if (shape.collective == Collective::all_to_all_v) uneven_ = bench_support::uneven_blocks<std::uint64_t>(shape.count, shape.rank, shape.ranks);
   }
 
   /// Whether all ranks have memory. They tell one another, since one that went on would wait for those that had to give up.
@@ -145,7 +144,7 @@ class Measurement {
   Result<void> call() {
     switch (shape_.collective) {
       case Collective::send_recv: return exchange();
-      case Collective::all_to_all_v: return communicator_.all_to_all_v(input_, {sent_}, output_, {received_}, shape_.type);
+      case Collective::all_to_all_v: return communicator_.all_to_all_v(input_, {uneven_.sent}, output_, {uneven_.received}, shape_.type);
       default: return communicator_.run(this_call());
     }
   }
@@ -240,7 +239,7 @@ class Measurement {
   Memory first_, second_;
   char* input_ = nullptr;
   char* output_ = nullptr;
-  std::vector<std::uint64_t> sent_, received_;  // all_to_all_v: elements, by rank
+  bench_support::Uneven<std::uint64_t> uneven_;  // all_to_all_v
 };
 
 Shape shape_of(const rondo::Communicator& communicator, const Options& options, std::uint64_t bytes) {

@@ -10,7 +10,7 @@
 
 #include "compare/element.hpp"
 #include "compare/protocol.hpp"
-#include "compare/uneven.hpp"
+#include "support/uneven.hpp"
 
 namespace compare {
 
@@ -130,9 +130,9 @@ inline std::uint64_t count_wrong(const Case& what, const void* output, std::uint
   std::uint64_t wrong = 0;
   if (what.operation == Operation::all_to_all_v) {
     const std::size_t block = extent_of(what, ranks).block;
-    const auto own = uneven_blocks<std::size_t>(block, rank, ranks);
+    const auto own = bench_support::uneven_blocks<std::size_t>(block, rank, ranks);
     for (std::uint32_t from = 0; from < ranks; ++from) {
-      const std::size_t origin = uneven_blocks<std::size_t>(block, from, ranks).sent_at[rank];
+      const std::size_t origin = bench_support::uneven_blocks<std::size_t>(block, from, ranks).sent_at[rank];
       for (std::size_t i = 0; i < own.received[from]; ++i)
         wrong += load(what.type, output, own.received_at[from] + i) == contribution(what.type, from, origin + i) ? 0 : 1;
     }

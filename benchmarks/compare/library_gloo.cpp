@@ -157,7 +157,7 @@ class Gloo {
 
   std::shared_ptr<gloo::rendezvous::Context> context_;
   bool bcube_;
-  compare::UnevenCache<std::int64_t> uneven_;
+  bench_support::UnevenCache<std::int64_t> uneven_;
 };
 
 }  // namespace

@@ -95,7 +95,7 @@ class Mpi {
 
   std::uint32_t rank_ = 0;
   std::uint32_t ranks_ = 0;
-  compare::UnevenCache<int> uneven_;
+  bench_support::UnevenCache<int> uneven_;
 };
 
 std::string library_version() {

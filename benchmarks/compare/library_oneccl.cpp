@@ -99,7 +99,7 @@ class OneCcl {
   std::uint32_t ranks_;
   bool crowded_;
   ccl::communicator communicator_;
-  compare::UnevenCache<std::size_t> uneven_;
+  bench_support::UnevenCache<std::size_t> uneven_;
 };
 
 // It tells its settings on standard output, whatever its log level is; errors come as exceptions.

@@ -75,7 +75,7 @@ class Rondo {
 
   rondo::Communicator& communicator_;
   std::optional<rondo::Collective> only_;  ///< what the plan does
-  compare::UnevenCache<std::uint64_t> uneven_;
+  bench_support::UnevenCache<std::uint64_t> uneven_;
 };
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace compare {
+namespace bench_support {
 
 /// Of one rank, by the other's number: elements, and where they begin.
 template <class Number>
@@ -15,7 +15,8 @@ struct Uneven {
 
 /// Elements that go to the rank so many ranks ahead, of `block` times as many as there are ranks.
 inline std::size_t elements_ahead(std::size_t block, std::uint32_t ranks, std::uint32_t distance) {
-  const std::size_t total = block * ranks, parts = std::size_t{ranks} * (ranks - 1) / 2;  // there are 2 ranks at least
+  const std::size_t total = block * ranks, parts = std::size_t{ranks} * (ranks - 1) / 2;
+  if (parts == 0) return total;  // a rank alone
   return total / parts * distance + (distance + 1 == ranks ? total % parts : 0);
 }
 
@@ -49,4 +50,4 @@ class UnevenCache {
   Uneven<Number> blocks_;
 };
 
-}  // namespace compare
+}  // namespace bench_support
