@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "recording.hpp"
 #include "report.hpp"
 #include "rondo/calibration.hpp"
 #include "rondo/planner.hpp"
@@ -25,6 +26,7 @@ struct Options {
   Settings settings;
   bool quiet = false;
   std::string json;
+  std::vector<std::string> replay;
 };
 
 int fail(const rondo::Error& error, int status = 1) {
@@ -57,14 +59,48 @@ rondo::Result<std::vector<Case>> cases_of(const Options& options) {
   return cases;
 }
 
-/// The figures that the model begins with here; communicators replace what they probe.
-rondo::Result<void> print_parameters(std::uint32_t ranks) {
+std::string processor_of(const rondo::Topology& machine) {
+  for (const rondo::Node& node : machine.nodes)
+    if (node.kind == rondo::NodeKind::package) return node.detail;
+  return {};
+}
+
+/// Measured with the figures that the model begins with here; communicators replace what they probe.
+rondo::Result<Recording> record(const Settings& settings, const std::vector<Case>& cases, std::uint32_t count) {
   auto machine = rondo::discover_topology();
   if (!machine) return machine.error();
-  const rondo::CostModel cost = rondo::cost_model(*machine, ranks, rondo::known_core_figures(*machine));
-  std::printf("%zu parameters at %u ranks:\n", cost.sources.size(), ranks);
+  const rondo::CostModel cost = rondo::cost_model(*machine, settings.ranks, rondo::known_core_figures(*machine));
+  std::vector<Round> rounds;
+  for (std::uint32_t k = 0; k < count; ++k) {
+    auto round = run_round(settings, cases);
+    if (!round) return round.error();
+    rounds.push_back(std::move(*round));
+  }
+  Recording recording{processor_of(*machine), settings,         cost.core,       cost.cores_per_rank,
+                      cost.own_cache_bytes,   cost.cache_bytes, cost.ring_bytes, lines_of(cases, rounds)};
+  std::printf("%zu parameters at %u ranks:\n", cost.sources.size(), settings.ranks);
   for (const std::string& source : cost.sources) std::printf("  %s\n", source.c_str());
-  return {};
+  return recording;
+}
+
+void show(const Options& options, const Settings& settings, const std::vector<Line>& lines) {
+  if (!options.quiet) print(settings, lines);
+  print(settings, summarise(lines));
+}
+
+/// Nothing is measured.
+int replay_all(const Options& options) {
+  for (const std::string& path : options.replay) {
+    const auto recordings = read_recordings(path);
+    if (!recordings) return fail(recordings.error());
+    for (const Recording& recording : *recordings) {
+      const auto lines = replay(recording);
+      if (!lines) return fail(lines.error());
+      std::printf("%s: %s\n", path.c_str(), recording.machine.c_str());
+      show(options, recording.settings, *lines);
+    }
+  }
+  return 0;
 }
 
 }  // namespace
@@ -83,30 +119,24 @@ int main(int argc, char** argv) {
   app.add_flag("--in-place", options.settings.in_place, "calls in place");
   app.add_flag("--symmetric", options.settings.symmetric, "buffers that peers map");
   app.add_flag("--quiet", options.quiet, "summaries alone");
-  app.add_option("--json", options.json, "write all to this file");
+  app.add_option("--json", options.json, "write all to this file, which --replay reads");
+  app.add_option("--replay", options.replay, "measure nothing: ask the model again of what such files hold")->delimiter(',')->check(CLI::ExistingFile);
   int status = 0;
   if (!tool_support::parse(app, argc, argv, "bench_predict", status)) return status;
+  if (!options.replay.empty()) return replay_all(options);
   const auto cases = cases_of(options);
   if (!cases) return fail(cases.error(), 2);
-  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  std::vector<Recording> recordings;
   for (const std::uint32_t ranks : options.ranks) {
     options.settings.ranks = ranks;
-    std::vector<Round> rounds;
-    for (std::uint32_t k = 0; k < options.rounds; ++k) {
-      auto round = run_round(options.settings, *cases);
-      if (!round) return fail(round.error());
-      rounds.push_back(std::move(*round));
-    }
-    const auto lines = lines_of(*cases, rounds);
-    const Summary summary = summarise(lines);
-    if (!options.quiet) print(options.settings, lines);
-    if (auto printed = print_parameters(ranks); !printed) return fail(printed.error());
-    print(options.settings, summary);
-    all.push_back(to_json(options.settings, lines, summary));
+    auto recording = record(options.settings, *cases, options.rounds);
+    if (!recording) return fail(recording.error());
+    show(options, options.settings, recording->lines);
+    recordings.push_back(std::move(*recording));
   }
   if (options.json.empty()) return 0;
   std::ofstream file(options.json);
-  file << all.dump(1) << '\n';
+  file << write_recordings(recordings);
   if (!file.flush()) return fail({rondo::Errc::io, "cannot write " + options.json});
   return 0;
 }

@@ -46,7 +46,7 @@ std::vector<Line> lines_of_case(const Case& what, State state, double threshold_
   std::vector<Line> lines;
   std::size_t serving = 0;
   for (std::size_t algorithm = 0; algorithm < names.size(); ++algorithm) {
-    std::vector<double> predicted, measured;
+    std::vector<double> predicted, measured, floors;
     std::size_t chosen = 0;
     bool serves = false;
     for (const Round& round : rounds) {
@@ -55,17 +55,19 @@ std::vector<Line> lines_of_case(const Case& what, State state, double threshold_
       if (cell.measured_ns == 0 || state_of(cell, threshold_ns) != state) continue;
       predicted.push_back(cell.predicted_ns);
       measured.push_back(cell.measured_ns);
+      floors.push_back(cell.floor_ns);
       chosen += cell.chosen ? 1 : 0;
     }
     serving += serves ? 1 : 0;
     if (!predicted.empty())
-      lines.push_back({state, what, std::string(names[algorithm]), bench_support::median(predicted), bench_support::median(measured), chosen});
+      lines.push_back({state, what, std::string(names[algorithm]), bench_support::median(predicted), bench_support::median(measured),
+                       bench_support::median(floors), chosen});
   }
   if (lines.size() != serving) lines.clear();
   return lines;
 }
 
-const char* name_of(State state) { return state == State::only ? "" : state == State::near ? ", near" : ", far"; }
+std::string after_name(State state) { return state == State::only ? "" : std::string(", ") + to_string(state); }
 
 const char* how(const Settings& settings) {
   if (settings.symmetric) return settings.in_place ? "symmetric, in place" : "symmetric";
@@ -74,10 +76,12 @@ const char* how(const Settings& settings) {
 
 }  // namespace
 
+const char* to_string(State state) { return state == State::only ? "only" : state == State::near ? "near" : "far"; }
+
 std::vector<Line> lines_of(const std::vector<Case>& cases, const std::vector<Round>& rounds) {
   const double threshold_ns = threshold(rounds);
   std::vector<Line> lines;
-  for (const State state : {State::only, State::near, State::far})
+  for (const State state : states)
     for (std::size_t k = 0; k < cases.size(); ++k)
       if ((state == State::only) == (threshold_ns == 0))
         for (Line& line : lines_of_case(cases[k], state, threshold_ns, k, rounds)) lines.push_back(std::move(line));
@@ -115,7 +119,7 @@ void print(const Settings& settings, const std::vector<Line>& lines) {
   for (std::size_t k = 0; k < lines.size(); ++k) {
     const Line& line = lines[k];
     const bool first = k == 0 || !same(lines[k - 1], line);
-    std::printf("%-20s %10s %-20s %12.3f %12.3f %7.2f %7.2f\n", first ? (std::string(to_string(line.what.collective)) + name_of(line.state)).c_str() : "",
+    std::printf("%-20s %10s %-20s %12.3f %12.3f %7.2f %7.2f\n", first ? (std::string(to_string(line.what.collective)) + after_name(line.state)).c_str() : "",
                 first ? std::to_string(line.what.bytes).c_str() : "", (line.algorithm + (line.chosen != 0 ? " *" : "")).c_str(), line.predicted_ns / 1e3,
                 line.measured_ns / 1e3, line.ratio(), line.measured_ns / fastest_ns(lines, line));
   }
@@ -126,22 +130,6 @@ void print(const Settings& settings, const Summary& summary) {
               100 * summary.error, 100 * summary.largest);
   std::printf("%zu choices, geometric mean regret %.3f, worst %.2f, %zu above %.1f\n", summary.choices, summary.regret, summary.worst_regret, summary.above,
               most_regret);
-}
-
-nlohmann::ordered_json to_json(const Settings& settings, const std::vector<Line>& lines, const Summary& summary) {
-  nlohmann::ordered_json all{{"ranks", settings.ranks},
-                             {"buffers", how(settings)},
-                             {"error", summary.error},
-                             {"largest_error", summary.largest},
-                             {"regret", summary.regret},
-                             {"worst_regret", summary.worst_regret},
-                             {"choices", summary.choices},
-                             {"choices_above_1.1", summary.above}};
-  for (const Line& line : lines)
-    all["lines"].push_back({{"state", line.state == State::only ? "only" : line.state == State::near ? "near" : "far"},
-                            {"op", to_string(line.what.collective)}, {"bytes", line.what.bytes}, {"algorithm", line.algorithm}, {"rounds_chosen", line.chosen},
-                            {"predicted_ns", line.predicted_ns}, {"measured_ns", line.measured_ns}});
-  return all;
 }
 
 }  // namespace predict

@@ -1,7 +1,6 @@
 // From rounds to what is printed: predicted against measured, and what the choices lost.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "trial.hpp"
@@ -10,6 +9,7 @@ namespace predict {
 
 /// Virtual cores come to lie near one another or far apart; one state if the floors say that they never moved.
 enum class State : std::uint8_t { only, near, far };
+inline constexpr State states[] = {State::only, State::near, State::far};
 
 /// Medians over the rounds in which the machine was in this state.
 struct Line {
@@ -18,6 +18,7 @@ struct Line {
   std::string algorithm;
   double predicted_ns = 0;
   double measured_ns = 0;
+  double floor_ns = 0;     ///< a flag between the first and the last rank; 0: ranks share processors
   std::size_t chosen = 0;  ///< in so many of these rounds
   double ratio() const { return predicted_ns / measured_ns; }
 };
@@ -37,8 +38,9 @@ inline constexpr double most_regret = 1.1;
 std::vector<Line> lines_of(const std::vector<Case>& cases, const std::vector<Round>& rounds);
 Summary summarise(const std::vector<Line>& lines);
 
+const char* to_string(State state);
+
 void print(const Settings& settings, const std::vector<Line>& lines);
 void print(const Settings& settings, const Summary& summary);
-nlohmann::ordered_json to_json(const Settings& settings, const std::vector<Line>& lines, const Summary& summary);
 
 }  // namespace predict

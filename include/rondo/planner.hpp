@@ -51,17 +51,23 @@ struct Level {
   double crossing_ns_per_byte = 0;  ///< of the link that leads out of a group, which its ranks share; 0: unknown
 };
 
-/// What one core does, and how many cache lines it keeps under way: the figures of the cost model that no topology tells. Those of a kind of
-/// processor, or measured by `rondo calibrate`. Units: ns, ns per byte, and lines.
+/// What a byte costs between two cores that are so far apart. Units: ns, and ns per byte.
+struct LinkFigures {
+  double latency_ns = 0;           ///< a flag written by one until the other sees it; 0: nothing is known
+  double pull_ns_per_byte = 0;     ///< reading what the other has just written
+  double publish_ns_per_byte = 0;  ///< copying to where the other has just read
+  double share_ns_per_byte = 0;    ///< what a reduction costs more that stores there
+};
+
+/// What cores do: the figures of the cost model that no topology tells. Those of a kind of processor, or measured by `rondo calibrate`. Units: ns, and ns
+/// per byte.
 struct CoreFigures {
   double copy_ns_per_byte = 0;    ///< copying within its own caches
   double reduce_ns_per_byte = 0;  ///< combining what another core has just written, more than copying it
-  double fetch_ns_per_byte = 0;   ///< reading what a core has just written that is no distance away
   double shared_ns_per_byte = 0;  ///< more for a byte of the caller's buffers that its own caches don't hold
   double memory_ns_per_byte = 0;  ///< more again for one that no cache holds, while all cores move such bytes
-  double pull_lines = 0;          ///< under way at once while it reads what another core has just written
-  double publish_lines = 0;       ///< while it writes whole lines that another core has just read
-  double share_lines = 0;         ///< while a reduction stores such lines; 0: it stores elsewhere, and copies
+  LinkFigures near;               ///< at the distance that is known, or the shorter of two
+  LinkFigures far;                ///< where two are known: at the longer one
   double ring_bytes = 0;          ///< of slots that are best written before one is written again
   double stream_parts = 0;        ///< outputs of this many times a rank's part of a cache are written past the caches
   double kernel_ns_per_byte = 0;  ///< what a byte costs more that the kernel copies from another process's memory

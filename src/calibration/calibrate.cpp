@@ -6,6 +6,7 @@
 #include <ctime>
 
 #include "calibration/add_floats.hpp"
+#include "calibration/distances.hpp"
 #include "calibration/fields.hpp"
 #include "calibration/memory.hpp"
 #include "calibration/pair.hpp"
@@ -24,13 +25,11 @@ constexpr std::uint64_t least_block_bytes = 16u << 10, most_block_bytes = 256u <
 constexpr std::uint64_t most_memory_bytes = 1u << 30;    ///< of all processors' buffers together
 constexpr std::size_t most_processors = 64;              ///< that are busy at once
 constexpr std::uint64_t line_bytes = 64;
-constexpr double most_lines = 1e6;
 constexpr double worth_memory = 0.95;  ///< of the time, or slots in a longer ring are not worth it
 /// Outputs that may be better written to the caches or past them, as multiples of a cache: of the largest one, or of a core's own.
 constexpr double least_cached = 0.25, most_cached = 2, most_of_own = 32;
 constexpr double worth_streaming = 0.85;
 constexpr std::uint32_t attempts = 3;
-constexpr double apart = 1.5;         ///< latencies that differ by more are of two distances
 constexpr double copying_ns = 60e6;   ///< how long one processor copies for one figure
 constexpr std::uint32_t rounds = 5;   ///< of everything, whose middle is taken: what else a machine does comes and goes within seconds
 
@@ -122,19 +121,10 @@ std::vector<std::uint32_t> cores_of(const Topology& topology) {
   return cpus;
 }
 
-/// How many lines are under way where a byte costs `beyond` more than without distance.
-double lines_for(double latency_ns, double beyond) { return beyond <= 0 ? most_lines : std::min(most_lines, latency_ns / (double{line_bytes} * beyond)); }
-
-/// Two distances tell what a byte costs without any and how many lines are under way; one tells the first, the second being assumed.
-void take_links(CoreFigures& figures, const calibration::PairFigures& near, const calibration::PairFigures& far) {
-  const double further = far.latency_ns - near.latency_ns;
-  if (further > (apart - 1) * near.latency_ns && far.pull_ns_per_byte > near.pull_ns_per_byte)
-    figures.pull_lines = lines_for(further, far.pull_ns_per_byte - near.pull_ns_per_byte);
-  figures.fetch_ns_per_byte =
-      std::max(figures.copy_ns_per_byte, near.pull_ns_per_byte - near.latency_ns / (double{line_bytes} * figures.pull_lines));
-  figures.publish_lines = lines_for(far.latency_ns, far.publish_ns_per_byte - figures.copy_ns_per_byte);
-  figures.share_lines = cpu_stores().copies_beat_stores ? 0 : lines_for(far.latency_ns, far.share_ns_per_byte);
-  figures.reduce_ns_per_byte = near.reduce_ns_per_byte;
+LinkFigures link_of(const calibration::PairFigures& pair, double copy_ns_per_byte) {
+  const double publish = std::max(copy_ns_per_byte, pair.publish_ns_per_byte);
+  // Where reductions store elsewhere and copy there (StoreTraits), sharing is publishing.
+  return {pair.latency_ns, std::max(copy_ns_per_byte, pair.pull_ns_per_byte), publish, cpu_stores().copies_beat_stores ? publish : pair.share_ns_per_byte};
 }
 
 /// The kernel's copies were of `copied_bytes` each. What they take longer than a core's own is, on the average, half of what was just written and half of
@@ -149,10 +139,12 @@ void take_kernel_copies(CoreFigures& figures, const calibration::PairFigures& pa
 /// A byte from core to core, through slots.
 double handed_over(const calibration::PairFigures& pair) { return pair.publish_ns_per_byte + pair.pull_ns_per_byte; }
 
-Result<void> measure_links(CoreFigures& figures, const std::vector<std::uint32_t>& cores, std::uint64_t own_cache) {
+/// Of neighbours, and of the ends of the machine: what was measured of the links goes into `links`.
+Result<void> measure_links(CoreFigures& figures, const std::vector<std::uint32_t>& cores, std::uint64_t own_cache,
+                           std::vector<LinkFigures>& links) {
   if (cores.size() < 2) return {};
   const std::uint64_t bytes = std::clamp(own_cache / 4, least_block_bytes, most_block_bytes);
-  // Neighbours, and the ends of the machine. Two halves of the staging take turns.
+  // Two halves of the staging take turns.
   std::uint64_t ring = bytes / 2;
   Result<calibration::PairFigures> near(calibration::PairFigures{}), longer = near;
   for (std::uint32_t attempt = 0; attempt < attempts; ++attempt) {
@@ -160,17 +152,20 @@ Result<void> measure_links(CoreFigures& figures, const std::vector<std::uint32_t
     if (!near) return near.error();
     longer = calibration::measure_pair(cores[0], cores[1], bytes, 2 * own_cache);
     if (!longer) return longer.error();
-    if (std::max(near->latency_ns, longer->latency_ns) < apart * std::min(near->latency_ns, longer->latency_ns)) break;  // else the cores have moved
+    if (std::max(near->latency_ns, longer->latency_ns) < calibration::apart * std::min(near->latency_ns, longer->latency_ns)) break;  // else the cores have moved
   }
   if (handed_over(*longer) < worth_memory * handed_over(*near)) {
     near = longer;
     ring = own_cache;
   }
-  auto far = near;
-  if (cores.size() > 2) far = calibration::measure_pair(cores.front(), cores.back(), bytes, 2 * ring);
-  if (!far) return far.error();
+  links.push_back(link_of(*near, figures.copy_ns_per_byte));
+  if (cores.size() > 2) {
+    const auto far = calibration::measure_pair(cores.front(), cores.back(), bytes, 2 * ring);
+    if (!far) return far.error();
+    links.push_back(link_of(*far, figures.copy_ns_per_byte));
+  }
   figures.ring_bytes = static_cast<double>(ring);
-  take_links(figures, *near, *far);
+  figures.reduce_ns_per_byte = near->reduce_ns_per_byte;
   take_kernel_copies(figures, *near, bytes / calibration::pieces_of_block);
   figures.switch_ns = near->switch_ns;
   return {};
@@ -184,7 +179,8 @@ std::string today() {
   return text;
 }
 
-Result<CoreFigures> measure_once(const Topology& topology) {
+/// But for the links, which go into `links`.
+Result<CoreFigures> measure_once(const Topology& topology, std::vector<LinkFigures>& links) {
   CoreFigures figures = core_figures(topology);
   std::vector<std::uint32_t> cores = cores_of(topology);
   if (cores.empty()) return Error{Errc::unsupported, "the topology names no processor of this machine", 0, "calibration"};
@@ -199,7 +195,7 @@ Result<CoreFigures> measure_once(const Topology& topology) {
   figures.call_ns *= slower;
   figures.copy_ns_per_byte = own->copy_ns_per_byte;
   figures.reduce_ns_per_byte = own->reduce_ns_per_byte;
-  if (auto done = measure_links(figures, cores, own_cache); !done) return done.error();
+  if (auto done = measure_links(figures, cores, own_cache, links); !done) return done.error();
 
   if (cores.size() > most_processors) cores.resize(most_processors);
   // Both sides of a copy are touched. In the shared cache where there is one that holds four times the own ones.
@@ -222,10 +218,11 @@ Result<CoreFigures> measure_once(const Topology& topology) {
 
 }  // namespace
 
-Result<CoreFigures> calibrate(const Topology& topology) {
+Result<CoreFigures> calibrate(const Topology& topology, const std::optional<CoreFigures>& earlier) {
   std::vector<CoreFigures> all;
+  std::vector<LinkFigures> links;
   for (std::uint32_t round = 0; round < rounds; ++round) {
-    auto figures = measure_once(topology);
+    auto figures = measure_once(topology, links);
     if (!figures) return figures;
     all.push_back(std::move(*figures));
   }
@@ -235,6 +232,9 @@ Result<CoreFigures> calibrate(const Topology& topology) {
     std::nth_element(all.begin(), all.begin() + rounds / 2, all.end(), less);
     middle.*field.value = all[rounds / 2].*field.value;
   }
+  if (links.empty()) return middle;
+  calibration::take_links(middle, std::move(links));
+  if (earlier) calibration::keep_other_distance(middle, *earlier);
   return middle;
 }
 

@@ -14,12 +14,8 @@ inline constexpr double some = 1e-6;  ///< of a figure that can't be nothing
 inline constexpr Field fields[] = {
     {"copy_ns_per_byte", &CoreFigures::copy_ns_per_byte, some},
     {"reduce_ns_per_byte", &CoreFigures::reduce_ns_per_byte},
-    {"fetch_ns_per_byte", &CoreFigures::fetch_ns_per_byte},
     {"shared_ns_per_byte", &CoreFigures::shared_ns_per_byte},
     {"memory_ns_per_byte", &CoreFigures::memory_ns_per_byte},
-    {"pull_lines", &CoreFigures::pull_lines},
-    {"publish_lines", &CoreFigures::publish_lines},
-    {"share_lines", &CoreFigures::share_lines},
     {"ring_bytes", &CoreFigures::ring_bytes},
     {"stream_parts", &CoreFigures::stream_parts},
     {"kernel_ns_per_byte", &CoreFigures::kernel_ns_per_byte},
@@ -28,5 +24,21 @@ inline constexpr Field fields[] = {
     {"call_ns", &CoreFigures::call_ns},
     {"switch_ns", &CoreFigures::switch_ns},
 };
+
+struct LinkField {
+  const char* name;
+  double LinkFigures::* value;
+};
+inline constexpr LinkField link_fields[] = {
+    {"latency_ns", &LinkFigures::latency_ns},
+    {"pull_ns_per_byte", &LinkFigures::pull_ns_per_byte},
+    {"publish_ns_per_byte", &LinkFigures::publish_ns_per_byte},
+    {"share_ns_per_byte", &LinkFigures::share_ns_per_byte},
+};
+struct Distance {
+  const char* name;
+  LinkFigures CoreFigures::* figures;
+};
+inline constexpr Distance distances[] = {{"near", &CoreFigures::near}, {"far", &CoreFigures::far}};
 
 }  // namespace rondo::calibration

@@ -21,7 +21,6 @@ CostModel gpu_cost(const GpuFigures& figures) {
   // Each byte that is copied or combined is read and written.
   cost.core.copy_ns_per_byte = 2 / bytes_per_ns;
   cost.core.reduce_ns_per_byte = 0;
-  cost.core.pull_lines = cost.core.publish_lines = 1024;
   cost.core.step_ns = step_ns;
   cost.core.call_ns = start_ns;
   cost.core.source = "assumed, GPUs";

@@ -13,7 +13,6 @@ namespace {
 
 constexpr std::uint64_t default_cache_bytes = 1u << 20;
 constexpr double inlined_lines = 20;  // inlined lines under way at once
-constexpr double line_bytes = 64;
 constexpr std::uint32_t sampled_pairs = 256;
 
 struct WorstPath {
@@ -91,15 +90,25 @@ std::string pair(const WorstPath& path) {
 
 constexpr std::size_t latency_sources = 5;  // the first ones, set_latency's
 
-/// What a byte costs while so many cache lines are under way at once.
-double per_byte(double latency_ns, double lines) { return lines > 0 ? latency_ns / (line_bytes * lines) : 0; }
+/// What a byte costs at a distance. Where two are known it is on the straight line through them, never below `least`, what it costs without any; where one
+/// is, what it costs more than that grows with the distance.
+double figure_at(const CoreFigures& core, double latency_ns, double least, double LinkFigures::* figure) {
+  const double near = core.near.*figure, far = core.far.*figure;
+  if (core.near.latency_ns <= 0) return least;
+  if (core.far.latency_ns <= core.near.latency_ns) return least + std::max(0.0, near - least) * latency_ns / core.near.latency_ns;
+  return std::max(least, near + (far - near) * (latency_ns - core.near.latency_ns) / (core.far.latency_ns - core.near.latency_ns));
+}
+
+std::string known_distances(const CoreFigures& core) {
+  const auto whole = [](double ns) { return std::to_string(static_cast<int>(ns + 0.5)); };
+  return whole(core.near.latency_ns) + (core.far.latency_ns > 0 ? " and " + whole(core.far.latency_ns) : "") + " ns";
+}
 
 void name_other_sources(CostModel& cost, bool cache_known, bool own_cache_known) {
   const CoreFigures& core = cost.core;
   const std::string others[] = {
       figure("copy_ns_per_byte", core.copy_ns_per_byte, core.source),
       figure("reduce_ns_per_byte", core.reduce_ns_per_byte, core.source),
-      figure("fetch_ns_per_byte", core.fetch_ns_per_byte, core.source),
       figure("shared_ns_per_byte", core.shared_ns_per_byte, core.source),
       figure("memory_ns_per_byte", core.memory_ns_per_byte, core.source),
       figure("kernel_ns_per_byte", core.kernel_ns_per_byte, core.source),
@@ -118,25 +127,24 @@ void name_other_sources(CostModel& cost, bool cache_known, bool own_cache_known)
 
 }  // namespace
 
-double planner::pull_at(const CoreFigures& core, double latency_ns) { return core.fetch_ns_per_byte + per_byte(latency_ns, core.pull_lines); }
+double planner::pull_at(const CoreFigures& core, double latency_ns) {
+  return figure_at(core, latency_ns, core.copy_ns_per_byte, &LinkFigures::pull_ns_per_byte);
+}
 
 void set_latency(CostModel& cost, double latency_ns, const std::string& source) {
   const CoreFigures& core = cost.core;
   cost.latency_ns = latency_ns;
   cost.line_ns = latency_ns / inlined_lines;
   cost.pull_ns_per_byte = std::max(cost.link_ns_per_byte, planner::pull_at(core, latency_ns));
-  cost.publish_ns_per_byte = core.copy_ns_per_byte + per_byte(latency_ns, core.publish_lines);
-  cost.share_ns_per_byte = core.share_lines > 0 ? per_byte(latency_ns, core.share_lines) : cost.publish_ns_per_byte;
+  cost.publish_ns_per_byte = figure_at(core, latency_ns, core.copy_ns_per_byte, &LinkFigures::publish_ns_per_byte);
+  cost.share_ns_per_byte = figure_at(core, latency_ns, 0, &LinkFigures::share_ns_per_byte);
   if (cost.sources.size() < latency_sources) cost.sources.resize(latency_sources);
-  const auto lines = [&](const char* name, double value, double count) {
-    const std::string how = count > 0 ? "latency_ns, " + std::to_string(static_cast<int>(count)) + " lines under way at once: " : "as publish_ns_per_byte: ";
-    return figure(name, value, how + core.source);
-  };
+  const std::string known = "latency_ns, known at " + known_distances(core) + ": " + core.source;
   cost.sources[0] = figure("latency_ns", cost.latency_ns, source);
   cost.sources[1] = figure("line_ns", cost.line_ns, "latency_ns, 20 lines under way at once: assumed");
-  cost.sources[2] = lines("pull_ns_per_byte", cost.pull_ns_per_byte, core.pull_lines);
-  cost.sources[3] = lines("publish_ns_per_byte", cost.publish_ns_per_byte, core.publish_lines);
-  cost.sources[4] = lines("share_ns_per_byte", cost.share_ns_per_byte, core.share_lines);
+  cost.sources[2] = figure("pull_ns_per_byte", cost.pull_ns_per_byte, known);
+  cost.sources[3] = figure("publish_ns_per_byte", cost.publish_ns_per_byte, known);
+  cost.sources[4] = figure("share_ns_per_byte", cost.share_ns_per_byte, known);
 }
 
 CostModel cost_model(const Topology& topology, std::uint32_t ranks) { return cost_model(topology, ranks, core_figures(topology)); }

@@ -45,16 +45,22 @@ Topology this_machine() {
 TEST_CASE("measured figures are such as a machine can have") {
   const auto figures = calibrate(this_machine());
   REQUIRE(figures);
-  for (const double ns : {figures->copy_ns_per_byte, figures->fetch_ns_per_byte}) {
-    CHECK(ns > 0);
-    CHECK(ns < 100);
+  CHECK(figures->copy_ns_per_byte > 0);
+  CHECK(figures->copy_ns_per_byte < 100);
+  for (const LinkFigures& link : {figures->near, figures->far}) {
+    if (link.latency_ns == 0) continue;  // the cores didn't move
+    CHECK(link.latency_ns < 100'000);
+    for (const double ns : {link.pull_ns_per_byte, link.publish_ns_per_byte}) {
+      CHECK(ns > 0);
+      CHECK(ns < 100);
+    }
   }
-  CHECK(figures->fetch_ns_per_byte >= figures->copy_ns_per_byte);
+  CHECK(figures->near.latency_ns > 0);
+  CHECK((figures->far.latency_ns == 0 || figures->far.latency_ns > figures->near.latency_ns));
   for (const double ns : {figures->reduce_ns_per_byte, figures->shared_ns_per_byte, figures->memory_ns_per_byte}) {
     CHECK(ns >= 0);
     CHECK(ns < 100);
   }
-  for (const double lines : {figures->pull_lines, figures->publish_lines}) CHECK(lines > 0);
   CHECK(figures->source.starts_with("measured by rondo calibrate, 20"));
   CHECK(read_core_figures(write_core_figures(*figures)));
 }

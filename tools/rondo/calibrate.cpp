@@ -42,7 +42,8 @@ Result<double> call_with_a_step_ns() {
 Result<CoreFigures> measure(const Topology& topology) {
   const auto before = call_with_a_step_ns();
   if (!before) return before.error();
-  auto figures = calibrate(topology);
+  const auto kept = load_calibration(topology);  // one that can't be used is written anew
+  auto figures = calibrate(topology, kept ? *kept : std::nullopt);
   if (!figures) return figures;
   const auto after = call_with_a_step_ns();
   if (!after) return after.error();
