@@ -68,7 +68,7 @@ void describe(CLI::App& app, Options& options, Words& words) {
   app.add_option("-i,--stepbytes", words.step, "additive step between sizes");
   app.add_option("-f,--stepfactor", options.factor, "factor between sizes")->check(decimal_number(1.001, 1e6));
   app.add_option("--iters", options.iterations, "iterations a measurement (0: chosen for a steady one)")->check(counts);
-  app.add_option("-w,--warmup_iters", options.warmup, "iterations before the clock starts")->check(counts);
+  app.add_option("-w,--warmup_iters", options.warmup, "iterations before the clock starts (none given: chosen, as --iters)")->check(counts);
   app.add_option("-c,--check", words.check, "0: don't check results")->check(whole_number(0, 1));
   app.add_option("-d,--datatype", words.type, "element type");
   app.add_option("-o,--op", words.op, "reduction");

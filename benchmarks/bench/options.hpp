@@ -17,7 +17,7 @@ struct Options {
   std::uint64_t step_bytes = 0;       ///< additive step; 0: multiply by factor
   double factor = 2;
   std::uint32_t iterations = 0;       ///< 0: as many as make a steady measurement
-  std::uint32_t warmup = 5;
+  std::optional<std::uint32_t> warmup;  ///< iterations before the clock starts; none: until memory and caches have settled
   bool check = true;
   rondo::DataType type = rondo::DataType::f32;
   rondo::ReduceOp op = rondo::ReduceOp::sum;

@@ -17,7 +17,7 @@ namespace rondo {
 /// Measures the links between this machine's cores and the kernels on them; no collective. `topology` is discover_topology()'s. Takes some five seconds,
 /// on the processors that this thread may use (64 at most), which should have nothing else to do meanwhile, and up to 1 GiB. What can't be measured here (one
 /// processor has no links) is what core_figures() assumes; `call_ns` and `step_ns` are that, scaled by how fast the core copies. Virtual cores may be near
-/// one another now and far apart a minute later: what `earlier` figures of this machine, if there are any, know of another distance is kept. Errors:
+/// one another now and far apart a minute later: what `earlier` figures of this machine, if there are any, know of other distances is kept. Errors:
 /// out_of_resources (memory, threads), unsupported (a topology without processors).
 Result<CoreFigures> calibrate(const Topology& topology, const std::optional<CoreFigures>& earlier = {});
 

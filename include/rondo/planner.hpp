@@ -53,7 +53,7 @@ struct Level {
 
 /// What a byte costs between two cores that are so far apart. Units: ns, and ns per byte.
 struct LinkFigures {
-  double latency_ns = 0;           ///< a flag written by one until the other sees it; 0: nothing is known
+  double latency_ns = 0;           ///< a flag written by one until the other sees it
   double pull_ns_per_byte = 0;     ///< reading what the other has just written
   double publish_ns_per_byte = 0;  ///< copying to where the other has just read
   double share_ns_per_byte = 0;    ///< what a reduction costs more that stores there
@@ -66,8 +66,7 @@ struct CoreFigures {
   double reduce_ns_per_byte = 0;  ///< combining what another core has just written, more than copying it
   double shared_ns_per_byte = 0;  ///< more for a byte of the caller's buffers that its own caches don't hold
   double memory_ns_per_byte = 0;  ///< more again for one that no cache holds, while all cores move such bytes
-  LinkFigures near;               ///< at the distance that is known, or the shorter of two
-  LinkFigures far;                ///< where two are known: at the longer one
+  std::vector<LinkFigures> links; ///< at each distance that is known, nearer ones first
   double ring_bytes = 0;          ///< of slots that are best written before one is written again
   double stream_parts = 0;        ///< outputs of this many times a rank's part of a cache are written past the caches
   double kernel_ns_per_byte = 0;  ///< what a byte costs more that the kernel copies from another process's memory

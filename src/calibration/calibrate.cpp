@@ -124,7 +124,8 @@ std::vector<std::uint32_t> cores_of(const Topology& topology) {
 LinkFigures link_of(const calibration::PairFigures& pair, double copy_ns_per_byte) {
   const double publish = std::max(copy_ns_per_byte, pair.publish_ns_per_byte);
   // Where reductions store elsewhere and copy there (StoreTraits), sharing is publishing.
-  return {pair.latency_ns, std::max(copy_ns_per_byte, pair.pull_ns_per_byte), publish, cpu_stores().copies_beat_stores ? publish : pair.share_ns_per_byte};
+  const double share = cpu_stores().copies_beat_stores ? publish : pair.share_ns_per_byte;
+  return {pair.latency_ns, std::max(copy_ns_per_byte, pair.pull_ns_per_byte), publish, share};
 }
 
 /// The kernel's copies were of `copied_bytes` each. What they take longer than a core's own is, on the average, half of what was just written and half of
@@ -233,8 +234,8 @@ Result<CoreFigures> calibrate(const Topology& topology, const std::optional<Core
     middle.*field.value = all[rounds / 2].*field.value;
   }
   if (links.empty()) return middle;
-  calibration::take_links(middle, std::move(links));
-  if (earlier) calibration::keep_other_distance(middle, *earlier);
+  middle.links = calibration::by_distance(std::move(links));
+  if (earlier) middle.links = calibration::with_other_distances(std::move(middle.links), earlier->links);
   return middle;
 }
 

@@ -25,24 +25,27 @@ LinkFigures middle_of(Iterator begin, Iterator end) {
 
 }  // namespace
 
-void take_links(CoreFigures& figures, std::vector<LinkFigures> measured) {
+std::vector<LinkFigures> by_distance(std::vector<LinkFigures> measured) {
   std::sort(measured.begin(), measured.end(), nearer);
-  const double shortest = measured.front().latency_ns, longest = measured.back().latency_ns;
-  const auto near_end = std::find_if(measured.begin(), measured.end(), [&](const LinkFigures& link) { return link.latency_ns >= apart * shortest; });
-  const auto far_begin = std::find_if(measured.begin(), measured.end(), [&](const LinkFigures& link) { return link.latency_ns > longest / apart; });
-  figures.near = middle_of(measured.begin(), near_end);
-  figures.far = near_end == measured.end() ? LinkFigures{} : middle_of(std::max(near_end, far_begin), measured.end());
+  std::vector<LinkFigures> links;
+  for (auto begin = measured.cbegin(); begin != measured.cend();) {
+    const auto end = std::find_if(begin, measured.cend(), [&](const LinkFigures& link) { return link.latency_ns >= apart * begin->latency_ns; });
+    links.push_back(middle_of(begin, end));
+    begin = end;
+  }
+  return links;
 }
 
-void keep_other_distance(CoreFigures& figures, const CoreFigures& earlier) {
-  if (figures.far.latency_ns > 0) return;
-  const LinkFigures now = figures.near;
-  for (const Distance& distance : distances) {
-    const LinkFigures& other = earlier.*distance.figures;
-    if (other.latency_ns <= 0 || std::max(other.latency_ns, now.latency_ns) < apart * std::min(other.latency_ns, now.latency_ns)) continue;
-    figures.near = std::min(now, other, nearer);
-    figures.far = std::max(now, other, nearer);
+std::vector<LinkFigures> with_other_distances(std::vector<LinkFigures> links, const std::vector<LinkFigures>& earlier) {
+  const std::vector<LinkFigures> now = links;
+  for (const LinkFigures& other : earlier) {
+    const auto same = [&](const LinkFigures& link) {
+      return std::max(other.latency_ns, link.latency_ns) < apart * std::min(other.latency_ns, link.latency_ns);
+    };
+    if (std::none_of(now.begin(), now.end(), same)) links.push_back(other);
   }
+  std::sort(links.begin(), links.end(), nearer);
+  return links;
 }
 
 }  // namespace rondo::calibration

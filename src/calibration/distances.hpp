@@ -1,4 +1,4 @@
-// Between which cores, and when: virtual ones come to lie near one another or far apart, so one pair may be measured at two distances.
+// Between which cores, and when: virtual ones come to lie near one another or far apart, so one pair may be measured at several distances.
 #pragma once
 
 #include <vector>
@@ -10,11 +10,10 @@ namespace rondo::calibration {
 /// Latencies that differ by more are of two distances.
 inline constexpr double apart = 1.5;
 
-/// Puts what was measured of pairs of cores into `figures`: of the measurements at the shortest distance each figure's middle, and of those at the longest, if
-/// that is another one. There is one measurement at least.
-void take_links(CoreFigures& figures, std::vector<LinkFigures> measured);
+/// What was measured of pairs of cores, distance by distance, nearer ones first: of each figure the middle.
+std::vector<LinkFigures> by_distance(std::vector<LinkFigures> measured);
 
-/// Where `figures` know one distance, and `earlier` ones, of the same machine, were measured at another: keeps that too.
-void keep_other_distance(CoreFigures& figures, const CoreFigures& earlier);
+/// `links`, and of `earlier` ones, of the same machine, those of other distances.
+std::vector<LinkFigures> with_other_distances(std::vector<LinkFigures> links, const std::vector<LinkFigures>& earlier);
 
 }  // namespace rondo::calibration

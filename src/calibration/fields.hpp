@@ -28,17 +28,13 @@ inline constexpr Field fields[] = {
 struct LinkField {
   const char* name;
   double LinkFigures::* value;
+  double least = 0;
 };
 inline constexpr LinkField link_fields[] = {
-    {"latency_ns", &LinkFigures::latency_ns},
+    {"latency_ns", &LinkFigures::latency_ns, some},
     {"pull_ns_per_byte", &LinkFigures::pull_ns_per_byte},
     {"publish_ns_per_byte", &LinkFigures::publish_ns_per_byte},
     {"share_ns_per_byte", &LinkFigures::share_ns_per_byte},
 };
-struct Distance {
-  const char* name;
-  LinkFigures CoreFigures::* figures;
-};
-inline constexpr Distance distances[] = {{"near", &CoreFigures::near}, {"far", &CoreFigures::far}};
 
 }  // namespace rondo::calibration

@@ -62,6 +62,7 @@ std::span<const Algorithm* const> algorithms();
 extern const Algorithm copy_algorithm;
 extern const Algorithm inline_algorithm;
 extern const Algorithm one_shot_algorithm;
+extern const Algorithm one_shot_streamed_algorithm;
 extern const Algorithm two_shot_algorithm;
 extern const Algorithm hierarchical_algorithm;
 extern const Algorithm ring_algorithm;

@@ -7,6 +7,7 @@
 namespace rondo::planner {
 namespace {
 
+constexpr double first_cache_bytes = 32u << 10;
 constexpr std::uint32_t least_piece_bytes = 8u << 10;
 constexpr std::uint32_t piece_bytes = 64u << 10;
 constexpr std::uint32_t exchanged_piece_bytes = 256u << 10;  ///< where everybody writes and reads, and nothing is combined
@@ -235,7 +236,9 @@ double moving_ns(const Request& request, const Terms& terms) {
     return terms.lopsided(in + kept + std::max(first, blocks.kept * terms.copy(terms.piece)), others * out + in);
   }
   if (from_one(request.collective)) return terms.lopsided(first + std::max(in, out - first), out + others * in);
-  return out + in;
+  // An all_reduce reads what is its own a second time, when the peers' parts have come: half of a copy, but for what the first cache still holds.
+  const double again = request.collective == Collective::all_reduce ? terms.copy(std::max(0.0, terms.block - first_cache_bytes)) / 2 : 0;
+  return out + in + again;
 }
 
 Cost predict(const Request& request, const CostModel& cost, const PlanLimits& limits, const Shape& shape) {

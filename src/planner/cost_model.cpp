@@ -90,18 +90,23 @@ std::string pair(const WorstPath& path) {
 
 constexpr std::size_t latency_sources = 5;  // the first ones, set_latency's
 
-/// What a byte costs at a distance. Where two are known it is on the straight line through them, never below `least`, what it costs without any; where one
-/// is, what it costs more than that grows with the distance.
+/// What a byte costs at a distance, never below `least`, what it costs without any. Between two distances that are known it is on the straight line through
+/// them, which is followed beyond the longest; below the shortest, or where one is known, what it costs more than `least` grows with the distance.
 double figure_at(const CoreFigures& core, double latency_ns, double least, double LinkFigures::* figure) {
-  const double near = core.near.*figure, far = core.far.*figure;
-  if (core.near.latency_ns <= 0) return least;
-  if (core.far.latency_ns <= core.near.latency_ns) return least + std::max(0.0, near - least) * latency_ns / core.near.latency_ns;
-  return std::max(least, near + (far - near) * (latency_ns - core.near.latency_ns) / (core.far.latency_ns - core.near.latency_ns));
+  const std::vector<LinkFigures>& links = core.links;
+  if (links.empty()) return least;
+  if (links.size() == 1 || latency_ns <= links.front().latency_ns)
+    return least + std::max(0.0, links.front().*figure - least) * latency_ns / links.front().latency_ns;
+  std::size_t above = 1;
+  while (above + 1 < links.size() && links[above].latency_ns < latency_ns) ++above;
+  const LinkFigures &near = links[above - 1], &far = links[above];
+  return std::max(least, near.*figure + (far.*figure - near.*figure) * (latency_ns - near.latency_ns) / (far.latency_ns - near.latency_ns));
 }
 
 std::string known_distances(const CoreFigures& core) {
-  const auto whole = [](double ns) { return std::to_string(static_cast<int>(ns + 0.5)); };
-  return whole(core.near.latency_ns) + (core.far.latency_ns > 0 ? " and " + whole(core.far.latency_ns) : "") + " ns";
+  std::string text;
+  for (const LinkFigures& link : core.links) text += (text.empty() ? "" : ", ") + std::to_string(std::lround(link.latency_ns));
+  return text.empty() ? "no distance" : text + " ns";
 }
 
 void name_other_sources(CostModel& cost, bool cache_known, bool own_cache_known) {

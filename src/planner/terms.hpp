@@ -193,14 +193,18 @@ struct Terms {
   /// The same where what others have read of earlier calls may have left their caches since.
   double share_again(double bytes) const { return share(std::min(bytes, static_cast<double>(cost.own_cache_bytes) / 2)); }
 
+  /// Which part of what a call touches no cache holds. The largest one, of which a rank's part is what all leave to it, begins to lose at half that size
+  /// what goes round, and at the whole it keeps nothing.
+  double beyond_caches() const {
+    const double half = std::max(1.0, static_cast<double>(cost.cache_bytes) / 2);
+    return std::clamp((touched_by_each - half) / half, 0.0, 1.0);
+  }
+
   /// Work of a rank: what moving takes, steps, and what of the user's buffers doesn't stay in the cache.
   double work_ns(double moving_ns, double steps) const {
-    // Of what goes round through an own cache that is too small for it, half the cache's size is still there the next time. The largest
-    // cache, of which a rank's part is what all leave to it, begins to lose at half that size what goes round, and at the whole it keeps nothing.
+    // Of what goes round through an own cache that is too small for it, half the cache's size is still there the next time.
     const double shared = std::max(0.0, touched - static_cast<double>(cost.own_cache_bytes) / 2);
-    const double half = std::max(1.0, static_cast<double>(cost.cache_bytes) / 2);
-    const double beyond = touched_by_each * std::clamp((touched_by_each - half) / half, 0.0, 1.0);
-    const double fetching = shared * cost.core.shared_ns_per_byte + beyond * cost.core.memory_ns_per_byte;
+    const double fetching = shared * cost.core.shared_ns_per_byte + touched_by_each * beyond_caches() * cost.core.memory_ns_per_byte;
     return (moving_ns + steps * cost.core.step_ns + fetching + cost.core.call_ns) / cost.cores_per_rank;
   }
 

@@ -11,7 +11,7 @@ namespace {
 CoreFigures some_figures() {
   CoreFigures figures = core_figures(Topology{});
   figures.copy_ns_per_byte = 0.0123456789;
-  figures.far = {280, 0.09, 0.2, 0.2};
+  figures.links = {{50, 0.04, 0.04, 0.04}, {280, 0.09, 0.2, 0.2}};
   figures.source = "made up";
   return figures;
 }
@@ -48,8 +48,9 @@ TEST_CASE("text that holds no figures is refused, and named") {
   const std::string missing = what_is_wrong(without(text, "\"switch_ns\"", "\"swich_ns\""));
   CHECK(missing.find("\"switch_ns\": expected a number from 0 to 1e9, it is missing") != std::string::npos);
   const std::string in_link = what_is_wrong(without(text, "\"pull_ns_per_byte\"", "\"pool_ns_per_byte\""));
-  CHECK(in_link.find("\"near\".\"pull_ns_per_byte\": expected a number from 0 to 1e9, it is missing") != std::string::npos);
-  CHECK(what_is_wrong(without(text, "\"far\"", "\"afar\"")).find("\"far\": expected an object of 4 figures") != std::string::npos);
+  CHECK(in_link.find("\"links\"[0].\"pull_ns_per_byte\": expected a number from 0 to 1e9, it is missing") != std::string::npos);
+  CHECK(what_is_wrong(without(text, "\"links\"", "\"lynx\"")).find("\"links\": expected a list of up to 16 distances") != std::string::npos);
+  CHECK(what_is_wrong(without(text, "280.0", "28.0")).find("\"links\"[1].\"latency_ns\": expected nearer ones first") != std::string::npos);
   CHECK(what_is_wrong(without(text, "0.0123456789", "0")).find("from 1e-6") != std::string::npos);
   CHECK(what_is_wrong(without(text, "0.0123456789", "-1")).find("\"copy_ns_per_byte\"") != std::string::npos);
   CHECK(what_is_wrong(without(text, "0.0123456789", "\"fast\"")).find("\"copy_ns_per_byte\"") != std::string::npos);
@@ -64,9 +65,9 @@ TEST_CASE("processors are told apart by what the topology says of them") {
   topology.nodes.push_back({NodeKind::machine, "vm", -1, 0, 0, {0, 1}, ""});
   topology.nodes.push_back({NodeKind::package, "package#0", 0, 0, 0, {0, 1}, "AMD EPYC"});
   const CoreFigures amd = core_figures(topology);
-  CHECK(amd.near.share_ns_per_byte == amd.near.publish_ns_per_byte);  // it copies (StoreTraits::copies_beat_stores)
+  CHECK(amd.links[0].share_ns_per_byte == amd.links[0].publish_ns_per_byte);  // it copies (StoreTraits::copies_beat_stores)
   topology.nodes[1].detail = "Intel(R) Xeon(R)";
-  CHECK(core_figures(topology).near.share_ns_per_byte != core_figures(topology).near.publish_ns_per_byte);
+  CHECK(core_figures(topology).links[0].share_ns_per_byte != core_figures(topology).links[0].publish_ns_per_byte);
   CHECK(core_figures(topology).source != amd.source);
   const std::string any_intel = core_figures(topology).source;
   topology.nodes.push_back({NodeKind::core, "core#0", 1, 0, 0, {0}, ""});
