@@ -11,7 +11,7 @@ import plot
 import ratios
 import report
 
-OTHER_FORMS = ("-torch.json", "-gpu-check.json", "-latency.json")  # of results that other programs write
+OTHER_FORMS = ("-torch.json", "-gpu-check.json", "-latency.json", "-predict.json")  # of results that other programs write
 RESULTS = pathlib.Path(__file__).parent.parent / "results"
 
 

@@ -27,6 +27,7 @@ struct Options {
   bool quiet = false;
   std::string json;
   std::vector<std::string> replay;
+  double most_regret = 0;
 };
 
 int fail(const rondo::Error& error, int status = 1) {
@@ -90,6 +91,7 @@ void show(const Options& options, const Settings& settings, const std::vector<Li
 
 /// Nothing is measured.
 int replay_all(const Options& options) {
+  bool lost_more = false;
   for (const std::string& path : options.replay) {
     const auto recordings = read_recordings(path);
     if (!recordings) return fail(recordings.error());
@@ -98,9 +100,11 @@ int replay_all(const Options& options) {
       if (!lines) return fail(lines.error());
       std::printf("%s: %s\n", path.c_str(), recording.machine.c_str());
       show(options, recording.settings, *lines);
+      lost_more |= options.most_regret > 0 && !(summarise(*lines).regret <= options.most_regret);
     }
   }
-  return 0;
+  if (lost_more) std::fprintf(stderr, "bench_predict: --most-regret: choices lost more than by a factor of %g in the geometric mean\n", options.most_regret);
+  return lost_more ? 1 : 0;
 }
 
 }  // namespace
@@ -121,6 +125,8 @@ int main(int argc, char** argv) {
   app.add_flag("--quiet", options.quiet, "summaries alone");
   app.add_option("--json", options.json, "write all to this file, which --replay reads");
   app.add_option("--replay", options.replay, "measure nothing: ask the model again of what such files hold")->delimiter(',')->check(CLI::ExistingFile);
+  app.add_option("--most-regret", options.most_regret, "of --replay: fail where the geometric mean of a file's regrets is more (0: never)")
+      ->check(tool_support::decimal_number(0, 1000));
   int status = 0;
   if (!tool_support::parse(app, argc, argv, "bench_predict", status)) return status;
   if (!options.replay.empty()) return replay_all(options);

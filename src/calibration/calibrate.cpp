@@ -153,7 +153,8 @@ Result<void> measure_links(CoreFigures& figures, const std::vector<std::uint32_t
     if (!near) return near.error();
     longer = calibration::measure_pair(cores[0], cores[1], bytes, 2 * own_cache);
     if (!longer) return longer.error();
-    if (std::max(near->latency_ns, longer->latency_ns) < calibration::apart * std::min(near->latency_ns, longer->latency_ns)) break;  // else the cores have moved
+    const auto [nearer, farther] = std::minmax(near->latency_ns, longer->latency_ns);
+    if (farther < calibration::apart * nearer) break;  // else the cores have moved
   }
   if (handed_over(*longer) < worth_memory * handed_over(*near)) {
     near = longer;

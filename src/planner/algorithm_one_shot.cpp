@@ -164,9 +164,10 @@ std::string_view inline_objection(const Request& request, const CostModel&, cons
   return common_objection(request);
 }
 
-/// The readers wait for the first piece, and then for a signal with each: the best piece balances the two.
+/// The readers wait for the first piece, and then for a signal with each: the best piece balances the two. Each piece has a signal to the reader and one
+/// back, and three steps on either side.
 std::uint32_t one_way_piece(const Terms& terms) {
-  return balanced_piece(terms.block, terms.timely_ns(), terms.publish(1), least_piece_bytes, piece_bytes);
+  return balanced_piece(terms.block, 2 * terms.timely_ns() + 3 * terms.cost.core.step_ns, terms.publish(1), least_piece_bytes, piece_bytes);
 }
 
 /// A credit comes back one turn late where ranks don't all read one another; 4 slots cover that too.

@@ -59,8 +59,9 @@ Cost predict(const Request& request, const CostModel& cost, const PlanLimits& li
   const double out = terms.publish(terms.block) + kept, first = terms.publish(terms.piece) + terms.copy(terms.piece);
   double moving = terms.copy(terms.piece) + out + terms.pull_from_all(fetched);
   if (!all) {
-    const double in = terms.pull_from_one(fetched, 1, terms.ranks);
-    moving = terms.lopsided(first + std::max(in, out - first), out + others * in);
+    // Readers take in the last piece once the root has done all of its own.
+    const double in = terms.pull_from_one(fetched, 1, terms.ranks), last = terms.pull_from_one(terms.piece, 1, terms.ranks);
+    moving = terms.lopsided(first + std::max(in, out - first + last), out + others * in);
   }
   const double first_lines = 2 * (terms.lines_of_all() - cost.line_ns);
   return {terms.piped_ns(1), terms.work_ns(moving + first_lines, (2 + others) * terms.pieces), 1, 2 * terms.block + fetched};

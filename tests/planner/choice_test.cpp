@@ -79,8 +79,20 @@ TEST_CASE("a call of more pieces than slots gets as many slots as a ring has, an
   CHECK(depth(Collective::all_reduce, 16 << 20, piece).first == asked);
   CHECK(depth(Collective::all_reduce, 16 << 20, std::uint64_t{1} << 40).first == limits_of_shared_memory().staging_bytes / piece);  // there is no more
   CHECK(depth(Collective::all_reduce, piece, std::uint64_t{1} << 40).first == asked);
-  const auto [deep, short_piece] = depth(Collective::gather, 256 << 10, 64 << 10);
-  CHECK(deep == std::min<std::uint64_t>((128 << 10) / short_piece, ((128 << 10) + short_piece - 1) / short_piece));  // rooted: twice the ring
+  const auto [deep, short_piece] = depth(Collective::gather, 1 << 20, 192 << 10);
+  CHECK(deep == std::min<std::uint64_t>((384 << 10) / short_piece, ((512 << 10) + short_piece - 1) / short_piece));  // rooted: twice the ring
+}
+
+TEST_CASE("a rank's own output goes past the caches first where no cache holds it, and slots come first below") {
+  const auto chosen_of = [](Collective collective, std::uint64_t bytes) {
+    const auto plan = plan_of(request_of(collective, 2, bytes));
+    REQUIRE(plan);
+    CHECK(verify(*plan).proved());
+    return plan->header.algorithm;
+  };
+  CHECK(chosen_of(Collective::all_gather, 32 << 20) == "one_shot_streamed");
+  for (const std::uint64_t bytes : {16u << 10, 256u << 10, 4u << 20}) CHECK(chosen_of(Collective::broadcast, bytes) == "one_shot");
+  CHECK(chosen_of(Collective::all_gather, 1 << 20) == "one_shot");
 }
 
 TEST_CASE("ranks that can't read one another's memory get links") {

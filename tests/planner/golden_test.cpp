@@ -32,6 +32,8 @@ const Golden golden_plans[] = {
     {"one_shot", Collective::scan, 3, true},
     {"one_shot", Collective::barrier, 3, true},
     {"one_shot", Collective::send_recv, 2, true},
+    {"one_shot_streamed", Collective::broadcast, 3, true},
+    {"one_shot_streamed", Collective::all_gather, 3, true},
     {"two_shot", Collective::all_reduce, 3, true},
     {"two_shot", Collective::reduce, 3, true},
     {"ring", Collective::all_reduce, 3, true},
