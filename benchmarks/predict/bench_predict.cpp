@@ -27,7 +27,7 @@ struct Options {
   bool quiet = false;
   std::string json;
   std::vector<std::string> replay;
-  double most_regret = 0;
+  double most_regret = 0, most_error = 0;  ///< 0: nothing is demanded; the error in percent
 };
 
 int fail(const rondo::Error& error, int status = 1) {
@@ -91,7 +91,7 @@ void show(const Options& options, const Settings& settings, const std::vector<Li
 
 /// Nothing is measured.
 int replay_all(const Options& options) {
-  bool lost_more = false;
+  const char* worse = nullptr;
   for (const std::string& path : options.replay) {
     const auto recordings = read_recordings(path);
     if (!recordings) return fail(recordings.error());
@@ -100,11 +100,13 @@ int replay_all(const Options& options) {
       if (!lines) return fail(lines.error());
       std::printf("%s: %s\n", path.c_str(), recording.machine.c_str());
       show(options, recording.settings, *lines);
-      lost_more |= options.most_regret > 0 && !(summarise(*lines).regret <= options.most_regret);
+      const Summary summary = summarise(*lines);
+      if (options.most_regret > 0 && !(summary.regret <= options.most_regret)) worse = "--most-regret: choices lost more";
+      if (options.most_error > 0 && !(100 * summary.error <= options.most_error)) worse = "--most-error: predictions were farther off";
     }
   }
-  if (lost_more) std::fprintf(stderr, "bench_predict: --most-regret: choices lost more than by a factor of %g in the geometric mean\n", options.most_regret);
-  return lost_more ? 1 : 0;
+  if (worse != nullptr) std::fprintf(stderr, "bench_predict: %s in the geometric mean\n", worse);
+  return worse != nullptr ? 1 : 0;
 }
 
 }  // namespace
@@ -127,6 +129,8 @@ int main(int argc, char** argv) {
   app.add_option("--replay", options.replay, "measure nothing: ask the model again of what such files hold")->delimiter(',')->check(CLI::ExistingFile);
   app.add_option("--most-regret", options.most_regret, "of --replay: fail where the geometric mean of a file's regrets is more (0: never)")
       ->check(tool_support::decimal_number(0, 1000));
+  app.add_option("--most-error", options.most_error, "of --replay: fail where the geometric mean of a file's errors is more percent (0: never)")
+      ->check(tool_support::decimal_number(0, 1e6));
   int status = 0;
   if (!tool_support::parse(app, argc, argv, "bench_predict", status)) return status;
   if (!options.replay.empty()) return replay_all(options);
