@@ -62,7 +62,7 @@ class Compiler {
     finish_up();
     // What peers read where it lies must not be put off: of direct plans only those that fetch, and so read inputs.
     const bool long_enough = out_.fetches ? longest_ >= least_kept_bytes : out_.pieces > 1 && !out_.direct;
-    if (long_enough) set_aside_kept(out_, request_.rank);
+    if (long_enough) set_aside_kept(out_);
     if (out_.kept.steps != 0) out_.straight = false;
     if (out_.checked) check_slots(out_, request_);
     return std::move(out_);
@@ -357,6 +357,8 @@ class Compiler {
     const BlockCounts blocks = block_counts(header_.collective, header_.ranks);
     out_.input_bytes = request_.count * element_ * blocks.input;
     out_.output_bytes = request_.count * element_ * blocks.output;
+    if (out_.input_bytes < out_.output_bytes) out_.input_in_output = static_cast<std::int64_t>(request_.rank * out_.input_bytes);
+    if (out_.output_bytes < out_.input_bytes) out_.input_in_output = -static_cast<std::int64_t>(request_.rank * out_.output_bytes);
     out_.hears_all = out_.hears.size() + 1 == header_.ranks;
     out_.kernel = is_reduction(header_.collective) ? cpu_kernels().get(request_.op, request_.type) : nullptr;
     out_.divisor = request_.op == ReduceOp::avg && header_.ranks > 1 ? header_.ranks : 0;

@@ -98,6 +98,8 @@ struct Executable {
   std::vector<std::uint32_t> reads;  ///< the ranks whose buffers it reads
   std::uint64_t input_bytes = 0;     ///< direct: of each rank that has one
   std::uint64_t output_bytes = 0;    ///< likewise
+  std::int64_t input_in_output = 0;  ///< in place: how far behind the output the input begins; the smaller is the rank's block of the larger
+  bool streams_in_place = false;     ///< outputs that are streamed are so in place, too
   bool by_blocks = false;            ///< all_to_all_v: lengths, and with them pieces and turns, are bound at the call
   std::uint64_t turns = 0;           ///< pieces + largest skew
   std::uint64_t pieces = 0;

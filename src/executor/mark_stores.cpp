@@ -5,10 +5,21 @@
 namespace rondo {
 namespace {
 
+/// Bytes of the caller's memory that a rank touches in place where what it writes there is not what it has just read; else 0.
+std::uint64_t touched_in_place(const Executable& executable) {
+  switch (executable.plan.header.collective) {
+    case Collective::all_gather:
+    case Collective::scatter: return executable.output_bytes;
+    case Collective::gather: return executable.output_bytes - executable.input_bytes;
+    default: return 0;
+  }
+}
+
 /// Outputs that no step reads again are written past the caches when the message is large; what is pulled (below) is not. Where outputs of
 /// peers are read, so are this rank's, and what it combines is what they read.
 void mark_streamed(Executable& executable, std::uint64_t above_bytes) {
   if (executable.output_bytes <= above_bytes) return;
+  executable.streams_in_place = touched_in_place(executable) / 2 > above_bytes;  // the limit is one of outputs whose input is as large
   std::vector<std::uint64_t> read;
   for (const ExecStep& step : executable.steps)
     for (std::uint32_t i = 0; i < step.sources; ++i)

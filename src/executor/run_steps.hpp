@@ -29,7 +29,8 @@ void BasicRun<digests>::begin(Context& context, const Executable& executable, co
   // The plan never writes an input; the base table is shared with outputs, hence the cast.
   bases_[base_input] = static_cast<std::byte*>(const_cast<void*>(binding.input));
   bases_[base_output] = static_cast<std::byte*>(binding.output);
-  out_of_place_ = binding.input != binding.output;
+  const auto input = reinterpret_cast<std::intptr_t>(binding.input), output = reinterpret_cast<std::intptr_t>(binding.output);
+  out_of_place_ = input != output + executable.input_in_output || executable.streams_in_place;
   segments_ = scattered_ = nullptr;
   if (binding.segments != nullptr) [[unlikely]] bind_segments(*binding.segments);
   entered_ = false;

@@ -16,16 +16,14 @@ std::vector<std::uint64_t> outputs_named(const Executable& executable) {
 
 }  // namespace
 
-void set_aside_kept(Executable& executable, std::uint32_t rank) {
+void set_aside_kept(Executable& executable) {
   const std::vector<std::uint64_t> named = outputs_named(executable);
-  // In place the smaller buffer, if one is, lies in the larger one as the rank's block.
-  const std::uint64_t input_begins = executable.input_bytes < executable.output_bytes ? rank * executable.input_bytes : 0;
-  const std::uint64_t output_begins = executable.output_bytes < executable.input_bytes ? rank * executable.output_bytes : 0;
   const auto is_kept = [&](const ExecStep& step) {
     if (step.op != ExecOp::copy || step.destinations != 1) return false;
     const ExecOperand& from = executable.operands[step.first_operand];
     const ExecOperand& to = executable.operands[step.first_operand + 1];
-    if (!from.is_in(base_input) || !to.is_in(base_output) || input_begins + from.offset != output_begins + to.offset) return false;
+    const auto from_at = executable.input_in_output + static_cast<std::int64_t>(from.offset);
+    if (!from.is_in(base_input) || !to.is_in(base_output) || from_at != static_cast<std::int64_t>(to.offset)) return false;
     const auto [first, last] = std::equal_range(named.begin(), named.end(), to.offset);
     return last - first == 1;
   };

@@ -5,8 +5,8 @@
 
 namespace rondo {
 
-/// Moves to `executable.kept` what a rank of number `rank` copies from its input to its output where it would lie in place, and no other step of its
+/// Moves to `executable.kept` what a rank copies from its input to its output where it would lie in place, and no other step of its
 /// touches. Of plans whose outputs no peer reads.
-void set_aside_kept(Executable& executable, std::uint32_t rank);
+void set_aside_kept(Executable& executable);
 
 }  // namespace rondo

@@ -191,6 +191,29 @@ TEST_CASE("outputs are streamed or claimed, and out of place alone; slots are cl
   CHECK(hints(output, false) == std::pair<std::uint64_t, std::uint64_t>(0, 0));
 }
 
+TEST_CASE("in place a rank knows its block of the larger buffer, and streams what is new memory there") {
+  const auto compiled = [](Collective collective, std::uint64_t stream_above_bytes) {
+    CompileRequest request;
+    request.rank = 1;
+    request.count = 10'000;  // of a block
+    request.layout = layout;
+    request.stream_above_bytes = stream_above_bytes;
+    return compile(lower(*plan_of(Request{.collective = collective, .ranks = 2, .count = 10'000})), request).value();
+  };
+  constexpr std::uint64_t none = ~std::uint64_t{0};
+  CHECK(compiled(Collective::all_gather, none).input_in_output == 40'000);
+  CHECK(compiled(Collective::reduce_scatter, none).input_in_output == -40'000);
+  CHECK(compiled(Collective::all_reduce, none).input_in_output == 0);
+  // What is touched is a half of what outputs at the limit, out of place, touch with their inputs.
+  CHECK(compiled(Collective::all_gather, 39'999).streams_in_place);
+  CHECK_FALSE(compiled(Collective::all_gather, 40'000).streams_in_place);
+  CHECK(compiled(Collective::gather, 19'999).streams_in_place);
+  CHECK_FALSE(compiled(Collective::gather, 20'000).streams_in_place);
+  CHECK(compiled(Collective::scatter, 19'999).streams_in_place);
+  CHECK_FALSE(compiled(Collective::reduce_scatter, 0).streams_in_place);
+  CHECK_FALSE(compiled(Collective::all_reduce, 0).streams_in_place);
+}
+
 TEST_CASE("blocks with less than a cache line for each chunk are summed right by every algorithm") {
   for (const std::uint32_t ranks : {2u, 3u, 5u}) {
     Ranks group(ranks);
