@@ -80,7 +80,7 @@ struct PlanSource {
   std::vector<std::uint32_t> hosts;      ///< by rank, where options.limits.reach has hosts
   bool one_process = false;              ///< all memory is symmetric, and nobody says so
   bool kernel_copies = false;            ///< other memory the kernel can copy from rank to rank
-  std::uint64_t stream_above_bytes = 0;  ///< outputs beyond this are written past the caches, out of place
+  std::uint64_t stream_above_bytes = 0;  ///< outputs beyond this are written past the caches (mark_stores.cpp)
   StoreTraits stores;
 };
 
