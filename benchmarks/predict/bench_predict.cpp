@@ -84,9 +84,11 @@ rondo::Result<Recording> record(const Settings& settings, const std::vector<Case
   return recording;
 }
 
-void show(const Options& options, const Settings& settings, const std::vector<Line>& lines) {
+Summary show(const Options& options, const Settings& settings, const std::vector<Line>& lines) {
   if (!options.quiet) print(settings, lines);
-  print(settings, summarise(lines));
+  const Summary summary = summarise(lines);
+  print(settings, summary);
+  return summary;
 }
 
 /// Nothing is measured.
@@ -99,8 +101,7 @@ int replay_all(const Options& options) {
       const auto lines = replay(recording);
       if (!lines) return fail(lines.error());
       std::printf("%s: %s\n", path.c_str(), recording.machine.c_str());
-      show(options, recording.settings, *lines);
-      const Summary summary = summarise(*lines);
+      const Summary summary = show(options, recording.settings, *lines);
       if (options.most_regret > 0 && !(summary.regret <= options.most_regret)) worse = "--most-regret: choices lost more";
       if (options.most_error > 0 && !(100 * summary.error <= options.most_error)) worse = "--most-error: predictions were farther off";
     }

@@ -117,14 +117,19 @@ Result<std::vector<Line>> replay(const Recording& recording) {
   const auto options = rondo::planning_options();
   if (!options) return options.error();
   std::vector<Line> lines = recording.lines;
-  for (Line& line : lines) {
-    const rondo::CostModel cost = cost_in(recording, line.state);
-    rondo::Request request = rondo::request_of_bytes(line.what.collective, recording.settings.ranks, line.what.bytes, rondo::DataType::f32,
-                                                     recording.settings.in_place);
-    request.symmetric = recording.settings.symmetric;
-    request.kernel_copies = by_kernel;
-    const auto plan = rondo::make_plan(rondo::Topology{}, cost, options->limits, request);
-    if (!plan) return plan.error();
+  rondo::CostModel cost;
+  Result<rondo::Plan> plan(rondo::Plan{});
+  for (std::size_t k = 0; k < lines.size(); ++k) {
+    Line& line = lines[k];
+    if (k == 0 || lines[k - 1].state != line.state) cost = cost_in(recording, line.state);
+    if (k == 0 || !same(lines[k - 1], line)) {
+      rondo::Request request = rondo::request_of_bytes(line.what.collective, recording.settings.ranks, line.what.bytes, rondo::DataType::f32,
+                                                       recording.settings.in_place);
+      request.symmetric = recording.settings.symmetric;
+      request.kernel_copies = by_kernel;
+      plan = rondo::make_plan(rondo::Topology{}, cost, options->limits, request);
+      if (!plan) return plan.error();
+    }
     line.chosen = plan->header.algorithm == line.algorithm ? 1 : 0;
     for (const rondo::Candidate& candidate : plan->considered)
       if (candidate.algorithm == line.algorithm) line.predicted_ns = candidate.predicted_ns;

@@ -12,8 +12,6 @@ namespace {
 
 constexpr double two_states = 1.6;  ///< floors that are farther apart than this are of two states
 
-bool same(const Line& a, const Line& b) { return a.state == b.state && a.what.collective == b.what.collective && a.what.bytes == b.what.bytes; }
-
 /// The fastest time of a line's case.
 double fastest_ns(const std::vector<Line>& lines, const Line& of) {
   double fastest = 0;
@@ -77,6 +75,8 @@ const char* how(const Settings& settings) {
 }  // namespace
 
 const char* to_string(State state) { return state == State::only ? "only" : state == State::near ? "near" : "far"; }
+
+bool same(const Line& a, const Line& b) { return a.state == b.state && a.what.collective == b.what.collective && a.what.bytes == b.what.bytes; }
 
 std::vector<Line> lines_of(const std::vector<Case>& cases, const std::vector<Round>& rounds) {
   const double threshold_ns = threshold(rounds);

@@ -40,6 +40,9 @@ Summary summarise(const std::vector<Line>& lines);
 
 const char* to_string(State state);
 
+/// Whether two lines are of one case in one state.
+bool same(const Line& a, const Line& b);
+
 void print(const Settings& settings, const std::vector<Line>& lines);
 void print(const Settings& settings, const Summary& summary);
 
