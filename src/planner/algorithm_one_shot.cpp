@@ -1,5 +1,7 @@
 // One-shot: everybody lays what the others need into its own scratch, and fetches what it needs from all others' at
-// once. Inlined, the payload rides in the flags' cache lines; staged, it goes through slots in pieces.
+// once. Inlined, the payload rides in the flags' cache lines; staged, it goes through slots in pieces. Streamed is for what no cache holds: a rank first
+// copies to its own output, past the caches, and then to the slot what that left in them. The other order lets readers begin sooner; but then both what is
+// read and where it goes are misses, and the own output's stores are waited for alone (docs/design/0003-cost-model.md, "Predicted against measured").
 
 #include "planner/steps.hpp"
 #include "planner/terms.hpp"
@@ -50,6 +52,19 @@ void keep_own(const PlanHeader& header, std::uint32_t rank, LaneBuilder& lane) {
   if (header.collective == Collective::scatter) lane.copy(input(rank), {output(0)});
 }
 
+/// Lays what a rank has into its slot, tells the others, and keeps what is its own.
+using Lay = void (*)(const PlanHeader& header, std::uint32_t rank, LaneBuilder& lane);
+
+void slot_first(const PlanHeader& header, std::uint32_t rank, LaneBuilder& lane) {
+  publish(header, rank, lane);
+  keep_own(header, rank, lane);
+}
+
+void output_first(const PlanHeader& header, std::uint32_t rank, LaneBuilder& lane) {
+  lane.copy(input(0), {output(header.collective == Collective::all_gather ? rank : 0), scratch(0)});
+  lane.signal();
+}
+
 void fetch_blocks(const PlanHeader& header, std::uint32_t rank, LaneBuilder& lane) {
   for (std::uint32_t k = 1; k < header.ranks; ++k) {
     const std::uint32_t from = peer(header, rank, k);
@@ -72,10 +87,9 @@ void fetch_and_reduce(const PlanHeader& header, std::uint32_t rank, LaneBuilder&
 
 /// Everybody reads everybody. A rank that publishes piece i has seen, one turn before, that all others published piece
 /// i − 2, and so had read piece i − 4: with 4 slots nobody has to ask whether a slot is free.
-Program symmetric(const PlanHeader& header, std::uint32_t rank) {
+Program symmetric(const PlanHeader& header, std::uint32_t rank, Lay lay) {
   LaneBuilder lane;
-  publish(header, rank, lane);
-  keep_own(header, rank, lane);
+  lay(header, rank, lane);
   lane.skew = header.protocol == Protocol::inlined ? 0 : 1;
   if (header.collective == Collective::barrier)
     for (std::uint32_t k = 1; k < header.ranks; ++k) lane.wait(peer(header, rank, k), 0);
@@ -87,15 +101,14 @@ Program symmetric(const PlanHeader& header, std::uint32_t rank) {
 }
 
 /// One rank reads what the others have, or the others what one has. Readers signal that a slot is free again.
-Program rooted(const PlanHeader& header, std::uint32_t rank) {
+Program rooted(const PlanHeader& header, std::uint32_t rank, Lay lay) {
   const std::uint32_t root = header.collective == Collective::send_recv ? 0 : header.root;
   const bool pieces = header.protocol != Protocol::inlined;
   LaneBuilder lane;
   if ((rank == root) == from_one(header.collective)) {
     for (std::uint32_t k = 1; pieces && k < header.ranks; ++k)
       if (rank == root || peer(header, rank, k) == root) lane.wait(peer(header, rank, k), 0, header.depth);
-    publish(header, rank, lane);
-    keep_own(header, rank, lane);
+    lay(header, rank, lane);
     return lane.take_program();
   }
   if (rank != root) {
@@ -135,7 +148,11 @@ Program scan(const PlanHeader& header, std::uint32_t rank) {
 Program program(const PlanHeader& header, std::uint32_t rank) {
   if (header.collective == Collective::scan) return scan(header, rank);
   const bool one = from_one(header.collective) || to_one(header.collective);
-  return one ? rooted(header, rank) : symmetric(header, rank);
+  return one ? rooted(header, rank, slot_first) : symmetric(header, rank, slot_first);
+}
+
+Program streamed_program(const PlanHeader& header, std::uint32_t rank) {
+  return header.collective == Collective::broadcast ? rooted(header, rank, output_first) : symmetric(header, rank, output_first);
 }
 
 /// Cache lines of one block.
@@ -170,6 +187,11 @@ std::uint32_t one_way_piece(const Terms& terms) {
   return balanced_piece(terms.block, 2 * terms.timely_ns() + 3 * terms.cost.core.step_ns, terms.publish(1), least_piece_bytes, piece_bytes);
 }
 
+std::string_view streamed_objection(const Request& request, const CostModel&, const PlanLimits&) {
+  const bool served = request.collective == Collective::broadcast || request.collective == Collective::all_gather;
+  return served ? std::string_view() : other_collective;
+}
+
 /// A credit comes back one turn late where ranks don't all read one another; 4 slots cover that too.
 Shape shape(const Request& request, const CostModel& cost, const PlanLimits& limits) {
   const std::uint32_t chunks = scratch_chunks(request);
@@ -179,6 +201,8 @@ Shape shape(const Request& request, const CostModel& cost, const PlanLimits& lim
   if (!one_way && !is_reduction(request.collective)) shape.piece_bytes = exchanged_piece_bytes;
   return shape;
 }
+
+Shape streamed_shape(const Request&, const CostModel&, const PlanLimits&) { return {Protocol::staged, false, 1, 1, 1, 4, piece_bytes}; }
 
 Shape inline_shape(const Request& request, const CostModel&, const PlanLimits&) {
   const std::uint32_t chunks = scratch_chunks(request);
@@ -253,6 +277,24 @@ Cost predict(const Request& request, const CostModel& cost, const PlanLimits& li
           traffic(request).moved() * terms.block};
 }
 
+Cost streamed_predict(const Request& request, const CostModel& cost, const PlanLimits& limits, const Shape& shape) {
+  const Terms terms(request, cost, limits, shape);
+  const double others = terms.ranks - 1;
+  const bool all = request.collective == Collective::all_gather;
+  const double fetched = (all ? others : 1) * terms.block;
+  // Of what goes past the caches memory is what counts, which work_ns() knows.
+  const double kept = terms.copy(terms.block) * (1 - terms.beyond_caches());
+  const double out = terms.publish(terms.block) + kept, first = terms.publish(terms.piece) + terms.copy(terms.piece);
+  double moving = terms.copy(terms.piece) + out + terms.pull_from_all(fetched);
+  if (!all) {
+    // Readers take in the last piece once the root has done all of its own.
+    const double in = terms.pull_from_one(fetched, 1, terms.ranks), last = terms.pull_from_one(terms.piece, 1, terms.ranks);
+    moving = terms.lopsided(first + std::max(in, out - first + last), out + others * in);
+  }
+  const double first_lines = 2 * (terms.lines_of_all() - cost.line_ns);
+  return {terms.piped_ns(1), terms.work_ns(moving + first_lines, (2 + others) * terms.pieces), 1, 2 * terms.block + fetched};
+}
+
 Cost inline_predict(const Request& request, const CostModel& cost, const PlanLimits& limits, const Shape& shape) {
   const Terms terms(request, cost, limits, shape);
   const Traffic blocks = traffic(request);
@@ -267,5 +309,7 @@ Cost inline_predict(const Request& request, const CostModel& cost, const PlanLim
 
 const Algorithm inline_algorithm{"inline", true, inline_objection, inline_shape, inline_predict, program, Order::none};
 const Algorithm one_shot_algorithm{"one_shot", true, objection, shape, predict, program, Order::none, nullptr, true};
+const Algorithm one_shot_streamed_algorithm{
+    "one_shot_streamed", true, streamed_objection, streamed_shape, streamed_predict, streamed_program, Order::none};
 
 }  // namespace rondo::planner
