@@ -155,7 +155,7 @@ Result<void> Communicator::Impl::finish_slowly(Channel& channel, Operation& oper
 /// Why the operation can't end, or nothing: it has ended.
 std::optional<Error> Communicator::Impl::wait_for_peers(Channel& channel, Operation& operation) {
   Sleep sleep(sleep_word_);
-  std::int64_t since = operation.started_ns, waited = 0;
+  std::int64_t since = 0, waited = 0;
   std::pair<const ExecStep*, std::uint64_t> place{};
   for (std::uint32_t turn = 1;; ++turn) {
     const bool sleepy = waited >= policy_.sleep_after_ns;  // then other threads get the token meanwhile, and a look is one look
@@ -170,6 +170,7 @@ std::optional<Error> Communicator::Impl::wait_for_peers(Channel& channel, Operat
     const std::int64_t now = now_ns();
     // Whom a signal wakes may sleep between any two pieces; a blind sleeper must not while pieces come.
     const std::pair stands{operation.run.blocked_step(), operation.run.blocked_piece()};
+    if (since == 0) since = operation.started_ns;
     if (sleep_word_ == nullptr && std::exchange(place, stands) != stands) since = now;
     waited = now - since;
     if (alone) {

@@ -1,6 +1,7 @@
 // A rank that is late is named, and not taken for a dead one.
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstddef>
@@ -9,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "support/catch.hpp"
 #include "support/faults.hpp"
 #include "support/ranks.hpp"
@@ -62,4 +64,22 @@ TEST_CASE("a rank that is stopped in the middle of a call is named after five se
     return names_rank_2(said);
   };
   CHECK(complaints(run_processes(4, body, forced("ring"))) == "");
+}
+
+TEST_CASE("a rank whose peer is a millisecond late spins or yields, and gives its processor to nobody for longer") {
+  constexpr int waits = 60;
+  const auto body = [](Communicator& communicator) -> std::string {
+    rusage before{}, after{};
+    getrusage(RUSAGE_SELF, &before);
+    for (int wait = 0; wait < waits; ++wait) {
+      const std::int64_t begin = now_ns();
+      while (communicator.rank() == 1 && now_ns() - begin < 1'000'000) {}
+      if (auto done = communicator.barrier(); !done) return to_string(done.error());
+    }
+    getrusage(RUSAGE_SELF, &after);
+    // A peer that has lost its processor may be five times as late now and then.
+    const long slept = after.ru_nvcsw - before.ru_nvcsw;
+    return slept < waits / 2 ? "" : "slept " + std::to_string(slept) + " times in " + std::to_string(waits) + " waits";
+  };
+  CHECK(complaints(run_processes(2, body)) == "");
 }
