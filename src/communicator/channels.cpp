@@ -18,7 +18,7 @@ PlanSource plan_source(const CommunicatorParts& parts, const ContextLayout& layo
   PlanSource source;
   source.topology = &parts.topology;
   source.cost = cost_model(parts.topology, ranks, parts.core);
-  if (parts.probed_latency_ns > 0) set_latency(source.cost, parts.probed_latency_ns, "probed between the first and the last rank at creation");
+  if (parts.probed_latency_ns > 0) set_latency(source.cost, parts.probed_latency_ns, probed_source);
   const StoreTraits stores = cpu_stores();
   const std::uint64_t own_cache = stores.memory_beats_shared_cache ? private_cache_bytes(parts.topology, parts.rank) : 0;
   const auto cache = static_cast<double>(own_cache != 0 ? own_cache : source.cost.cache_bytes);

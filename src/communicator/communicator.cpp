@@ -85,6 +85,7 @@ Communicator::Impl::Impl(CommunicatorParts parts)
     : parts_(std::move(parts)), timeout_ns_(parts_.options.timeout.count()), coalesce_below_(parts_.size > 1 ? parts_.options.coalesce_bytes : 0),
       policy_(wait_policy(parts_.oversubscribed, parts_.reach() != Reach::memory)), main_(make_main_channel(parts_)),
       sleep_word_(sleepers_are_woken(parts_) ? &main_->context.sleep_line(parts_.rank).asleep : nullptr) {
+  main_->until_probe = work_until_probe();
   introduce(parts_, main_->context.sleep_line(parts_.rank).identity);
 }
 

@@ -24,6 +24,8 @@
 namespace rondo {
 namespace {
 
+constexpr ProbeEffort at_creation{12, 100, 20'000'000};  // a millisecond or less
+
 Result<std::vector<RankInfo>> introduce(Bootstrap& bootstrap, const RankInfo& own, std::uint32_t size, std::int64_t deadline_ns) {
   auto gathered = bootstrap.all_gather(pack(own), deadline_ns);
   if (!gathered) return gathered.error();
@@ -266,7 +268,7 @@ Result<CommunicatorParts> join(Bootstrap& bootstrap, std::uint32_t rank, std::ui
   if (auto all = connect_all(bootstrap, parts, deadline_ns); !all) return all.error();
   if (auto met = meet_over_links(parts, deadline_ns); !met) return met.error();
   Findings found;
-  if (!parts.oversubscribed) found.latency_ns = probe_latency_ns(*parts.transport, parts.layout, parts.rank, parts.size);
+  if (!parts.oversubscribed) found.latency_ns = probe_latency_ns(*parts.transport, parts.layout, parts.rank, parts.size, 0, at_creation);
   found.reads_others = config()->kernel_copies && parts.reach() == Reach::memory && ranks_here < size && reads_all(*infos);
   crash_point("creation: probed");
   auto shared = share_findings(bootstrap, found, deadline_ns);

@@ -4,6 +4,11 @@
 
 namespace rondo {
 
+std::string title(const Operation& operation) {
+  const char* const end = operation.probed != nullptr ? ", which a probe makes before the next call)" : ")";
+  return describe(operation.prepared->identity) + " (#" + std::to_string(operation.run.call()) + end;
+}
+
 std::optional<Error> Communicator::Impl::diagnose(Channel& channel, const Operation& operation) {
   if (broken_.load(std::memory_order_acquire)) return broken_error();  // by abort(), or by another thread's call
   if (parts_.status_links)
@@ -67,13 +72,12 @@ Error Communicator::Impl::corruption(const Channel& channel, const Operation& op
   what += std::to_string(rank()) + " changed on the way: piece " + std::to_string(found.piece);
   if (operation.run.corruption().in_message) what += " of channel " + std::to_string(found.index);
   else what += " of chunk " + std::to_string(found.index) + " in the slots of rank " + std::to_string(channel.context.member(found.owner));
-  return Error{Errc::corrupted, what + ", in " + describe(operation.prepared->identity) + " (#" + std::to_string(operation.run.call()) + ")", 0,
-               "rank " + std::to_string(rank())};
+  return Error{Errc::corrupted, what + ", in " + title(operation), 0, "rank " + std::to_string(rank())};
 }
 
 /// A peer told of a buffer that its process doesn't have, or may no longer be looked into; or this rank's own is no memory.
 Error Communicator::Impl::unreadable(const Channel& channel, const Operation& operation) const {
-  const std::string call = describe(operation.prepared->identity) + " (#" + std::to_string(operation.run.call()) + ")";
+  const std::string call = title(operation);
   const std::string where = "rank " + std::to_string(rank());
   if (operation.run.unwritable())
     return Error{Errc::invalid_argument, "this rank's output of " + call + " can't be written", operation.run.unreadable(), where};
@@ -86,7 +90,6 @@ Error Communicator::Impl::unreadable(const Channel& channel, const Operation& op
 /// another one died: that one is looked for first.
 std::optional<Error> Communicator::Impl::find_lost_peer(const Channel& channel, const Operation& operation) {
   const Context& context = channel.context;
-  const auto call = [&] { return describe(operation.prepared->identity) + " (#" + std::to_string(operation.run.call()) + ")"; };
   std::optional<std::uint32_t> left;
   for (std::uint32_t member = 0; member < context.size(); ++member) {
     if (member == context.rank() || !context.mapped(member)) continue;
@@ -101,10 +104,10 @@ std::optional<Error> Communicator::Impl::find_lost_peer(const Channel& channel, 
     const bool lost = state != MemberState::running || gone;
     // whoever has finished this call did its part of it; if somebody else doesn't, that one is found here too
     if (!lost || (finished && state != MemberState::aborted)) continue;
-    if (state != MemberState::left) return blame(peer, state, call());
+    if (state != MemberState::left) return blame(peer, state, title(operation));
     if (!left) left = peer;
   }
-  if (left) return blame(*left, MemberState::left, call());
+  if (left) return blame(*left, MemberState::left, title(operation));
   return std::nullopt;
 }
 

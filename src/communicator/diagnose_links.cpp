@@ -80,7 +80,7 @@ std::optional<Error> Communicator::Impl::find_told_failure(const Channel& channe
 /// nothing: they may have done their part, so that only a wait for them can't end.
 std::optional<Error> Communicator::Impl::find_lost_link(const Channel& channel, const Operation& operation) const {
   const Context& context = channel.context;
-  const std::string call = describe(operation.prepared->identity) + " (#" + std::to_string(operation.run.call()) + ")";
+  const std::string call = title(operation);
   const std::string where = "rank " + std::to_string(rank());
   const std::int64_t now = now_ns();
   for (std::uint32_t member = 0; member < context.size(); ++member) {

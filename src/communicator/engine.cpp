@@ -51,7 +51,7 @@ Result<void> Communicator::Impl::run(const Call& call) {
 /// new. Needs the token.
 inline bool Communicator::Impl::repeats(const Call& call) {
   Channel& channel = *main_;
-  if (is_busy(channel) || coalesce_below_ != 0 || broken_.load(std::memory_order_relaxed)) return false;
+  if (has_to_queue(channel) || coalesce_below_ != 0 || broken_.load(std::memory_order_relaxed)) return false;
   const PlanCache::Recent* recent = channel.cache.repeated(call);
   if (recent == nullptr || recent->key.op == ReduceOp::premul_sum || !recent->prepared->rule.accepts(call.input, call.output)) return false;
   if (is_in_place_for_all(recent->key, call.input, call.output)) return false;
@@ -91,7 +91,7 @@ Result<void> Communicator::Impl::run_channel(Channel& channel, const Task& task)
 
 /// Needs the token, gives it back.
 Result<void> Communicator::Impl::run_task(Channel& channel, const Task& task) {
-  if (is_busy(channel) || (coalesce_below_ != 0 && is_small(task.key))) [[unlikely]] return run_queued(channel, task);
+  if (has_to_queue(channel) || (coalesce_below_ != 0 && is_small(task.key))) [[unlikely]] return run_queued(channel, task);
   Operation& operation = channel.sync;
   operation.task = task;
   const bool well_placed = &channel != main_.get() || !may_be_symmetric() || note_memory(operation.task);
@@ -102,7 +102,7 @@ Result<void> Communicator::Impl::run_task(Channel& channel, const Task& task) {
   return run_prepared(channel, operation);
 }
 
-/// A call behind others of its channel, started ones or another thread's. Needs the token, gives it back.
+/// A call behind others of its channel, started ones, another thread's or a probe's. Needs the token, gives it back.
 Result<void> Communicator::Impl::run_queued(Channel& channel, const Task& task) {
   const auto operation = operation_of(task);
   enqueue(channel, operation);
@@ -225,6 +225,7 @@ inline void Communicator::Impl::begin(Channel& channel, Operation& operation) {
   const PreparedPlan& prepared = *operation.prepared;
   operation.begun = true;
   operation.warned = false;
+  channel.until_probe -= prepared.work;
   if (has_lifelines_) [[unlikely]] tend_lifelines();  // also on a rank that never waits, which hears the others' heartbeats here
   if (operation.batch == nullptr || operation.batch->members.empty()) {
     operation.run.begin(channel.context, prepared.executable, prepared.identity, prepared.digest, operation.task.binding);
@@ -277,13 +278,12 @@ std::optional<Error> Communicator::Impl::look_around(Channel& channel, Operation
   if (auto error = diagnose(channel, operation)) return error;
   const std::int64_t waited = now - operation.started_ns;
   if (waited > operation.timeout_ns)
-    return Error{Errc::deadline_exceeded, describe(operation.prepared->identity) + " (#" + std::to_string(operation.run.call()) + ") did not end within " +
+    return Error{Errc::deadline_exceeded, title(operation) + " did not end within " +
                                               std::to_string(operation.timeout_ns / 1'000'000) + " ms: " + slowest(channel, operation), 0,
                  "rank " + std::to_string(rank())};
   if (waited - operation.absent_ns > slow_warning_ns && !operation.warned) {
     operation.warned = true;
-    log_warn("rank " + std::to_string(rank()) + ": " + describe(operation.prepared->identity) + " (#" + std::to_string(operation.run.call()) +
-             ") has waited for 5 s: " + slowest(channel, operation));
+    log_warn("rank " + std::to_string(rank()) + ": " + title(operation) + " has waited for 5 s: " + slowest(channel, operation));
   }
   return std::nullopt;
 }

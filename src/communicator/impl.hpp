@@ -1,7 +1,8 @@
 // The communicator's inside. What belongs to one idea is in a file of its own: check.cpp (arguments), create.cpp (bootstrap),
-// split.cpp (one from another), engine.cpp (running), groups.cpp (calls that are collected), coalesce.cpp (small calls together), fused.cpp (lists),
-// any_source.cpp (receives from anybody), progress.cpp (queued calls), tracer.cpp (recording them), failure.cpp (the end before its time), shrink.cpp
-// (going on without those who have gone), diagnose.cpp (why a wait doesn't end; diagnose_links.cpp over messages), adopt.cpp (plans brought along).
+// split.cpp (one from another), engine.cpp (running), replan.cpp (ranks that have moved), groups.cpp (calls that are collected), coalesce.cpp (small
+// calls together), fused.cpp (lists), any_source.cpp (receives from anybody), progress.cpp (queued calls), tracer.cpp (recording them), failure.cpp
+// (the end before its time), shrink.cpp (going on without those who have gone), diagnose.cpp (why a wait doesn't end; diagnose_links.cpp over messages),
+// adopt.cpp (plans brought along).
 #pragma once
 
 #include <condition_variable>
@@ -57,7 +58,7 @@ struct CommunicatorParts {
   ContextLayout layout;
   ContextLayout pair_layout;
   bool oversubscribed = false;
-  double probed_latency_ns = 0;     ///< of a flag from rank to rank; 0: not known
+  double probed_latency_ns = 0;     ///< of a flag from rank to rank when it was made; 0: not known
 
   bool has_segments() const { return transport->segment_bytes() != 0; }  ///< this rank's memory is there for some ranks, or all
   bool shares_memory_with(std::uint32_t peer) const { return transport->segment(peer) != nullptr; }
@@ -125,8 +126,9 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   Result<void> run_channel(Channel& channel, const Task& task);
   Result<void> run_task(Channel& channel, const Task& task);
   bool repeats(const Call& call);
-  /// Whether other calls of the channel come first.
   static bool is_busy(const Channel& channel) { return channel.sync_waits || !channel.queue.empty(); }
+  /// Whether other calls of the channel come first, or those of a probe.
+  static bool has_to_queue(const Channel& channel) { return is_busy(channel) || channel.until_probe <= 0; }
   Result<void> run_first(Channel& channel, Operation& operation);
   Result<void> run_prepared(Channel& channel, Operation& operation);
   Result<void> run_queued(Channel& channel, const Task& task);
@@ -175,6 +177,12 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   std::optional<Error> all_left(std::uint32_t left, const std::string& what) const;
   bool has_left_unheard(std::uint32_t peer) const;
   std::optional<Error> find_lost_sender(const std::string& what);
+
+  // replan.cpp; all but the first need the token
+  std::int64_t work_until_probe() const;
+  double planned_latency_ns() const;
+  void put_probe_first(Channel& channel);
+  void end_probe(Channel& channel, const Operation& ended);
 
   // groups.cpp
   void leave_group();

@@ -6,8 +6,10 @@
 #include <cstdlib>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "communicator/plan_cache.hpp"
@@ -61,6 +63,7 @@ struct Operation {
   const PreparedPlan* prepared = nullptr;
   Run run;
   std::unique_ptr<Batch> batch;     ///< of an agreement, or a call that does others' work
+  std::unique_ptr<double> probed;   ///< of a probe's calls: the latency in ns that it found (replan.cpp)
   bool alone = false;               ///< runs by itself whatever its size
   std::int64_t held_since_ns = 0;   ///< 0: it wasn't held back for others to come
   bool begun = false;
@@ -75,6 +78,9 @@ struct Operation {
   std::function<void()> tell;      ///< Work::on_end(); guarded by the token
   std::atomic<bool> done{false};   ///< release; publishes error
 };
+
+/// "all_reduce sum f32 x1024 (#12)": a call that has begun, for messages.
+std::string title(const Operation& operation);
 
 struct MemoryRange {
   std::uintptr_t begin, end;
@@ -102,6 +108,7 @@ struct Channel {
   bool sync_waits = false;                       ///< `sync` is under way though its caller may have given up the token; the queue waits for it
   std::uint64_t staging_offset = 0;              ///< in the own segment
   bool staging_committed = false;
+  std::int64_t until_probe = std::numeric_limits<std::int64_t>::max();  ///< work of calls; at 0 the next one waits for a probe (replan.cpp)
   std::unique_ptr<std::byte, FreeArea> local_area;  ///< own control words and staging where links are messages
   StagingShare share;                               ///< of a pair: what its own side may commit
 };

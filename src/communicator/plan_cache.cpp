@@ -99,6 +99,7 @@ Result<const PreparedPlan*> PlanCache::find(const PlanKey& key) {
                                     key.in_place && (!source_.one_process || key.collective == Collective::all_to_all), key.wire};
   prepared->digest = prepared->identity.digest();
   prepared->rule = pointer_rule(key, planned->header, source_.rank, source_.ranks);
+  prepared->work = 1 + static_cast<std::int64_t>((prepared->rule.input_bytes + prepared->rule.output_bytes) / 4096);
   planned->header.algorithm.copy(prepared->name.data(), prepared->name.size() - 1);
   const PreparedPlan* made = prepared.get();
   prepared_[key] = std::move(prepared);
@@ -119,6 +120,11 @@ void PlanCache::use(Plan plan, std::optional<Plan> direct, std::uint64_t hash, S
 void PlanCache::clear() {
   prepared_.clear();
   recent_ = {};
+}
+
+void PlanCache::set_latency(double latency_ns) {
+  rondo::set_latency(source_.cost, latency_ns, probed_source);
+  clear();
 }
 
 }  // namespace rondo

@@ -66,6 +66,7 @@ struct PreparedPlan {
   Executable executable;
   CallIdentity identity;
   std::uint32_t digest = 0;
+  std::int64_t work = 1;  ///< roughly what it takes, the same on all ranks: 1 and as many as its buffers have pages of 4 KiB
   ShortName name{};  ///< of the algorithm
 };
 
@@ -83,6 +84,9 @@ struct PlanSource {
   std::uint64_t stream_above_bytes = 0;  ///< outputs beyond this are written past the caches (mark_stores.cpp)
   StoreTraits stores;
 };
+
+/// What the cost model says of a distance that was probed.
+inline constexpr const char* probed_source = "probed between the first and the last rank";
 
 /// For maps.
 struct PlanKeyHash {
@@ -126,6 +130,9 @@ class PlanCache {
 
   /// Forgets prepared plans; nobody may be running one.
   void clear();
+
+  /// Plans from now on for ranks that are so far apart, and forgets those for another distance.
+  void set_latency(double latency_ns);
   std::size_t size() const { return prepared_.size(); }
   const PlanSource& source() const { return source_; }
 

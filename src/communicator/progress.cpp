@@ -121,6 +121,10 @@ bool Communicator::Impl::pump(Channel& channel) {
     std::optional<Error> error;
     if (!operation->begun) {
       error = prepare(channel, *operation);
+      if (!error && channel.until_probe <= 0 && operation->probed == nullptr) {
+        put_probe_first(channel);
+        continue;
+      }
       if (!error) begin_recorded(channel, *operation);
     }
     if (!error) {
@@ -136,10 +140,9 @@ bool Communicator::Impl::pump(Channel& channel) {
     }
     if (operation->begun) record_end(*operation, error ? FlightRecorder::State::failed : FlightRecorder::State::done);
     channel.queue.pop_front();
-    if (operation->batch != nullptr) {
-      operation->error = error;
-      end_batch(channel, *operation);
-    }
+    if (operation->batch != nullptr || operation->probed != nullptr) operation->error = error;
+    if (operation->batch != nullptr) end_batch(channel, *operation);
+    if (operation->probed != nullptr) end_probe(channel, *operation);
     end(*operation, std::move(error));
     moved = true;
   }

@@ -139,7 +139,7 @@ class Communicator::Impl::Split {
     parts_.topology.ranks.clear();
     for (const std::uint32_t member : members_) parts_.topology.ranks.push_back(from.topology.ranks[member]);
     parts_.oversubscribed = from.oversubscribed;
-    parts_.probed_latency_ns = from.probed_latency_ns;
+    parts_.probed_latency_ns = parent_.planned_latency_ns();
     parts_.ranks_here = from.ranks_here;
     parts_.layout = main_layout(common_share);
     parts_.pair_layout = pair_layout(common_share, parts_.size);

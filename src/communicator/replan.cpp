@@ -1,0 +1,63 @@
+// Virtual machines move between near and far cores, and so do threads that nobody has bound. Now and then the distance between the first and the last rank
+// is probed again, and where it isn't what the plans were made for they are made anew (docs/design/0003-cost-model.md). When that is follows from the calls
+// so far, which all ranks count alike, and not from a clock. Two calls that nobody asked for do it: a barrier, so that both ranks are there to bounce a flag,
+// and a broadcast of what rank 0 found.
+#include <cmath>
+#include <limits>
+
+#include "base/crash_point.hpp"
+#include "base/log.hpp"
+#include "communicator/impl.hpp"
+#include "communicator/probe.hpp"
+
+namespace rondo {
+namespace {
+
+/// Of PreparedPlan::work: small calls do it in some 25 ms where cores are near, which makes a probe's 8 µs one in three thousand.
+constexpr std::int64_t work_between_probes = 1 << 17;
+constexpr ProbeEffort effort{4, 16, 1'000'000};
+constexpr double moved_ratio = 1.25;  ///< two probes of cores that stay differ by a few percent
+
+bool has_moved(double from_ns, double to_ns) { return to_ns > moved_ratio * from_ns || to_ns * moved_ratio < from_ns; }
+
+}  // namespace
+
+/// Follows from what all ranks know. What creation couldn't tell is not asked again: the ranks may have less than a processor each.
+std::int64_t Communicator::Impl::work_until_probe() const {
+  const bool share_memory = parts_.hosts.empty() ? parts_.has_segments() : parts_.hosts.front() == parts_.hosts.back();
+  return parts_.probed_latency_ns > 0 && share_memory ? work_between_probes : std::numeric_limits<std::int64_t>::max();
+}
+
+double Communicator::Impl::planned_latency_ns() const { return parts_.probed_latency_ns > 0 ? main_->cache.source().cost.latency_ns : 0; }
+
+/// Before an operation of the main channel that could begin.
+void Communicator::Impl::put_probe_first(Channel& channel) {
+  auto meeting = std::make_shared<Operation>();
+  meeting->alone = true;
+  meeting->probed = std::make_unique<double>(0);
+  meeting->task = Task{PlanKey{}, Binding{}};
+  put_first(channel, std::move(meeting));
+}
+
+/// One of the two calls of a probe has ended, and has left the queue.
+void Communicator::Impl::end_probe(Channel& channel, const Operation& ended) {
+  if (!ended.error && ended.task.key.collective == Collective::barrier) {
+    auto telling = std::make_shared<Operation>();
+    telling->alone = true;
+    telling->probed = std::make_unique<double>(probe_latency_ns(*parts_.transport, parts_.layout, rank(), size(), channel.context.call, effort));
+    crash_point("probe: measured");
+    double* const probed = telling->probed.get();
+    telling->task = Task{PlanKey{1, 0, Collective::broadcast, DataType::f64, ReduceOp::sum}, Binding{probed, probed}};
+    put_first(channel, std::move(telling));
+    return;
+  }
+  channel.until_probe = work_between_probes;
+  const double known_ns = channel.cache.source().cost.latency_ns, probed_ns = *ended.probed;
+  if (ended.error || probed_ns <= 0 || !has_moved(known_ns, probed_ns)) return;
+  if (rank() == 0)
+    log_info("the first and the last rank were " + std::to_string(std::lround(known_ns)) + " ns apart and are now " + std::to_string(std::lround(probed_ns)) +
+             " ns: calls are planned anew");
+  channel.cache.set_latency(probed_ns);
+}
+
+}  // namespace rondo
