@@ -89,8 +89,8 @@ StoreTraits cpu_stores();
 /// Copies `bytes`; with `streamed` the destination is written past the caches where that pays. Regions don't overlap.
 void cpu_copy(void* destination, const void* source, std::uint64_t bytes, bool streamed);
 
-/// Copies `bytes` to where another core reads them next. Regions don't overlap.
-void cpu_publish(void* destination, const void* source, std::uint64_t bytes);
+/// Copies `bytes` to where another core reads them next; with `past_caches` that one is so far that memory is nearer. Regions don't overlap.
+void cpu_publish(void* destination, const void* source, std::uint64_t bytes, bool past_caches = false);
 
 /// Copies `bytes` that another core has just written, line by line, asking ahead for the lines of both sides; with `more`, which lies behind
 /// the source, for its first ones, too. Regions don't overlap.

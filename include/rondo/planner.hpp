@@ -57,6 +57,8 @@ struct LinkFigures {
   double pull_ns_per_byte = 0;     ///< reading what the other has just written
   double publish_ns_per_byte = 0;  ///< copying to where the other has just read
   double share_ns_per_byte = 0;    ///< what a reduction costs more that stores there
+  double past_pull_ns_per_byte = 0;     ///< reading what the other has just written past its caches; 0: not known
+  double past_publish_ns_per_byte = 0;  ///< copying there past the caches; 0: not known
 };
 
 /// What cores do: the figures of the cost model that no topology tells. Those of a kind of processor, or measured by `rondo calibrate`. Units: ns, and ns
@@ -106,6 +108,7 @@ struct CostModel {
   double pull_ns_per_byte = 0;  ///< a core reads what another core has just written
   double publish_ns_per_byte = 0;  ///< it copies to where another core has just read
   double share_ns_per_byte = 0;    ///< more for a reduction that stores there
+  bool slots_past_caches = false;  ///< these three are of slots that are written past the caches: memory is nearer than the other core
   double cores_per_rank = 1;    ///< ≤ 1: how much of a processor each rank gets
   std::uint64_t own_cache_bytes = 0;  ///< of a core: what it has read stays there, and has to be taken from it again to be overwritten
   std::uint64_t cache_bytes = 0;///< a rank's part of the largest cache: what outgrows it streams from memory

@@ -149,7 +149,8 @@ void cpu_copy(void* destination, const void* source, std::uint64_t bytes, bool s
   else if (bytes != 0) std::memcpy(destination, source, bytes);
 }
 
-void cpu_publish(void* destination, const void* source, std::uint64_t bytes) {
+void cpu_publish(void* destination, const void* source, std::uint64_t bytes, bool past_caches) {
+  if (past_caches && bytes >= kernels::least_streamed_copy_bytes) return kernels::dispatch_streamed(destination, source, bytes);
   static const std::uint64_t most_by_lines = cpu_stores().lines_beat_copies_up_to;
   if (bytes >= cache_line && bytes <= most_by_lines)
     kernels::dispatch_by_lines(destination, source, bytes);

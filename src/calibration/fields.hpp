@@ -29,12 +29,15 @@ struct LinkField {
   const char* name;
   double LinkFigures::* value;
   double least = 0;
+  bool may_miss = false;  ///< then it is 0
 };
 inline constexpr LinkField link_fields[] = {
     {"latency_ns", &LinkFigures::latency_ns, some},
     {"pull_ns_per_byte", &LinkFigures::pull_ns_per_byte},
     {"publish_ns_per_byte", &LinkFigures::publish_ns_per_byte},
     {"share_ns_per_byte", &LinkFigures::share_ns_per_byte},
+    {"past_pull_ns_per_byte", &LinkFigures::past_pull_ns_per_byte, 0, true},
+    {"past_publish_ns_per_byte", &LinkFigures::past_publish_ns_per_byte, 0, true},
 };
 
 }  // namespace rondo::calibration

@@ -33,8 +33,13 @@ std::vector<LinkFigures> read_links(const nlohmann::json& json, Problem& problem
   for (const nlohmann::json& one : *found) {
     const std::string prefix = "\"links\"[" + std::to_string(links.size()) + "].";
     LinkFigures link;
-    for (const calibration::LinkField& field : calibration::link_fields) link.*field.value = number(one, prefix, field.name, field.least, problem);
-    if (!problem.any() && one.size() != std::size(calibration::link_fields)) problem.report(prefix + ": expected no other members than the figures");
+    std::size_t members = 0;
+    for (const calibration::LinkField& field : calibration::link_fields) {
+      if (field.may_miss && one.is_object() && !one.contains(field.name)) continue;
+      link.*field.value = number(one, prefix, field.name, field.least, problem);
+      ++members;
+    }
+    if (!problem.any() && one.size() != members) problem.report(prefix + ": expected no other members than the figures");
     if (!problem.any() && !links.empty() && link.latency_ns <= links.back().latency_ns) problem.report(prefix + "\"latency_ns\": expected nearer ones first");
     links.push_back(link);
   }

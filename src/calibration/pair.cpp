@@ -57,7 +57,7 @@ class Turns {
 /// One of the two cores' work; what it takes, turn by turn.
 class Side {
  public:
-  /// `slots` has room for a number of blocks, which are written in turn.
+  /// `slots` has room for twice a number of blocks, which are written in turn: the second half past the caches.
   Side(std::size_t self, Turns& turn, std::array<Memory, 2>& slots, std::uint64_t blocks, Memory own, std::uint64_t bytes)
       : self_(self), turn_(turn), slots_(slots[self].get()), peers_(slots[1 - self].get()), blocks_(blocks), input_(own.get()), other_(input_ + bytes),
         output_(other_ + bytes), own_(std::move(own)), piece_(bytes / pieces_of_block) {}
@@ -72,6 +72,11 @@ class Side {
       publish.push_back(time([&](std::uint64_t at) { cpu_publish(slots_ + block + at, input_ + at, piece_); }));
       meet();
       pull.push_back(time([&](std::uint64_t at) { copy_out(output_ + at, peers_ + block + at); }));
+      meet();
+      const std::uint64_t past = block + blocks_ * pieces_of_block * piece_;
+      past_publish.push_back(time([&](std::uint64_t at) { cpu_publish(slots_ + past + at, input_ + at, piece_, true); }));
+      meet();
+      past_pull.push_back(time([&](std::uint64_t at) { copy_out(output_ + at, peers_ + past + at); }));
       meet();
       block = (2 * k + 1) % blocks_ * pieces_of_block * piece_;
       alone.push_back(time([&](std::uint64_t at) { add(output_ + at, at, false); }));
@@ -88,7 +93,7 @@ class Side {
     }
   }
 
-  std::vector<double> publish, pull, alone, shared, combined, kernel_fresh, kernel, kernel_call;
+  std::vector<double> publish, pull, past_publish, past_pull, alone, shared, combined, kernel_fresh, kernel, kernel_call;
   bool kernel_copies = true;
 
  private:
@@ -170,7 +175,7 @@ Result<double> yield_ns(std::uint32_t cpu) {
 /// Blocks of `bytes` each through `slot_bytes` of slots.
 Result<PairFigures> exchange(std::uint32_t a, std::uint32_t b, std::uint64_t bytes, std::uint64_t slot_bytes) {
   const std::uint64_t blocks = std::max<std::uint64_t>(1, slot_bytes / bytes);
-  std::array<Memory, 2> slots{allocate(blocks * bytes), allocate(blocks * bytes)};
+  std::array<Memory, 2> slots{allocate(2 * blocks * bytes), allocate(2 * blocks * bytes)};
   Memory own[] = {allocate(3 * bytes), allocate(3 * bytes)};
   if (!slots[0] || !slots[1] || !own[0] || !own[1])
     return Error{Errc::out_of_resources, "no memory for blocks of " + std::to_string(bytes) + " bytes to measure with", 0, "calibration"};
@@ -179,7 +184,7 @@ Result<PairFigures> exchange(std::uint32_t a, std::uint32_t b, std::uint64_t byt
   for (const std::size_t self : {0, 1}) sides[self].read_input_of(sides[1 - self]);
   if (auto done = run_on({a, b}, [&](std::size_t self) { sides[self].run(); }); !done) return done.error();
   const auto mean = [&](std::vector<double> Side::* what) { return (lower_quartile(sides[0].*what) + lower_quartile(sides[1].*what)) / 2; };
-  PairFigures figures{0, mean(&Side::publish), mean(&Side::pull), std::max(0.0, mean(&Side::shared) - mean(&Side::alone)),
+  PairFigures figures{0, mean(&Side::publish), mean(&Side::pull), mean(&Side::past_publish), mean(&Side::past_pull), std::max(0.0, mean(&Side::shared) - mean(&Side::alone)),
                       std::max(0.0, mean(&Side::combined) - mean(&Side::pull)), 0, 0, 0, 0};
   if (sides[0].kernel_copies && sides[1].kernel_copies) {
     figures.kernel_ns_per_byte = mean(&Side::kernel);

@@ -80,6 +80,7 @@ Result<const PreparedPlan*> PlanCache::find(const PlanKey& key) {
   request.op = key.op;
   request.layout = source_.layout;
   request.stream_above_bytes = source_.stream_above_bytes;
+  request.slots_past_caches = source_.cost.slots_past_caches;
   request.cached_bytes = source_.cost.cache_bytes / 2;
   request.copies_beat_stores = source_.stores.copies_beat_stores;
   request.claims_pay = source_.stores.claims_pay;

@@ -16,6 +16,7 @@ struct CompileRequest {
   ReduceOp op = ReduceOp::sum;
   ContextLayout layout;
   std::uint64_t stream_above_bytes = ~std::uint64_t{0};  ///< outputs larger than this are written past the caches
+  bool slots_past_caches = false;                        ///< and so are slots, whose readers are far
   std::uint64_t cached_bytes = ~std::uint64_t{0};        ///< outputs larger than this aren't in the caches when they are written
   bool copies_beat_stores = false;                       ///< StoreTraits of the processor that will run it
   bool claims_pay = false;                               ///< likewise

@@ -30,7 +30,7 @@ struct ExecOperand {
   std::uint32_t base = 0;     ///< index into the base table; inline_line and link: the rank
   Kind kind = user;
   bool contribution = false;  ///< premul_sum scales it
-  bool streamed = false;      ///< a destination nobody reads soon
+  bool streamed = false;      ///< a destination that is written past the caches: an output nobody reads soon, a slot whose readers are far
   bool pulled = false;        ///< a destination that is copied to by cpu_pull: out of a slot, or past what caches hold
   bool claimed = false;       ///< a destination of a reduction: its lines are asked for ahead, a user buffer's out of place alone
 

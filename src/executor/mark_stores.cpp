@@ -34,6 +34,13 @@ void mark_streamed(Executable& executable, std::uint64_t above_bytes) {
     }
 }
 
+/// What peers read out of slots.
+void mark_slots(Executable& executable) {
+  for (const ExecStep& step : executable.steps)
+    for (std::uint32_t i = step.sources; i < step.sources + step.destinations; ++i)
+      if (ExecOperand& operand = executable.operands[step.first_operand + i]; operand.kind == ExecOperand::slot) operand.streamed = true;
+}
+
 /// What reductions write: slots that peers have read, outputs that the caches don't hold.
 void mark_claimed(Executable& executable) {
   for (const ExecStep& step : executable.steps)
@@ -53,6 +60,7 @@ void mark_pulled(Executable& executable, std::uint64_t cached_bytes) {
 
 void mark_stores(Executable& executable, const CompileRequest& request) {
   mark_streamed(executable, request.stream_above_bytes);
+  if (request.slots_past_caches) mark_slots(executable);
   if (request.claims_pay) mark_claimed(executable);
   if (request.pulls_beat_copies) mark_pulled(executable, request.cached_bytes);
 }

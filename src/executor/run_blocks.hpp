@@ -57,7 +57,7 @@ Progress BasicRun<digests>::move_block(const ExecStep& step, std::uint64_t piece
     std::byte* destination = slot(operands[1]);
     // published with the payload: by the signal behind this step
     if (piece == 0) header_of(destination).block_bytes = block.bytes;
-    if (!exec.checked && bytes != 0) cpu_publish(destination, source, bytes);
+    if (!exec.checked && bytes != 0) cpu_publish(destination, source, bytes, operands[1].streamed);
     if (!exec.checked) return Progress::done;
     Checksum checksum(bytes, call_, piece);
     checksum.publish(destination, source, bytes);

@@ -86,7 +86,8 @@ void BasicRun<digests>::move_run(const ExecStep& step, void** pointers, std::uin
   for (std::uint32_t i = 1; i <= step.destinations; ++i) {
     if (pointers[i] == pointers[0]) continue;
     if (bytes <= small_copy_limit) small_copy(pointers[i], pointers[0], bytes);
-    else if (executable_->operands[step.first_operand + i].kind == ExecOperand::slot) cpu_publish(pointers[i], pointers[0], bytes);
+    else if (const ExecOperand& to = executable_->operands[step.first_operand + i]; to.kind == ExecOperand::slot)
+      cpu_publish(pointers[i], pointers[0], bytes, to.streamed);
     else cpu_copy(pointers[i], pointers[0], bytes, (hints.streamed >> (i - 1) & 1) != 0);
   }
 }

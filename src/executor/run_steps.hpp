@@ -279,7 +279,7 @@ void BasicRun<digests>::move(const ExecStep& step, std::uint64_t piece) {
     for (std::uint32_t i = 1; i < total; ++i)
       if (std::byte* destination = address(operands[i], piece); destination != source) {
         if (bytes <= small_copy_limit) small_copy(destination, source, bytes);
-        else if (operands[i].kind == ExecOperand::slot) cpu_publish(destination, source, bytes);
+        else if (operands[i].kind == ExecOperand::slot) cpu_publish(destination, source, bytes, operands[i].streamed);
         else if (operands[i].pulled)
           cpu_pull(destination, source, bytes, begin + bytes < step.chunk_bytes && address(operands[0], piece + 1) == source + bytes);
         else cpu_copy(destination, source, bytes, out_of_place_ && operands[i].streamed);
@@ -305,6 +305,8 @@ void BasicRun<digests>::combine_and_copy(const ExecStep& step, void** pointers, 
   auto** destinations = reinterpret_cast<std::byte**>(pointers + step.sources);
   std::uint32_t first = 0;
   while (first + 1 < step.destinations && (hints.streamed >> first & 1) != 0) ++first;
+  if ((hints.streamed >> first & 1) != 0)  // none stays there
+    return combine(step, const_cast<const void* const*>(pointers), pointers + step.sources, step.destinations, bytes, hints);
   for (std::uint64_t at = 0; at < bytes; at += block_bytes) {
     const std::uint64_t part = std::min(block_bytes, bytes - at);
     combine(step, const_cast<const void* const*>(pointers), pointers + step.sources + first, 1, part, {});

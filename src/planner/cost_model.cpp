@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::uint64_t default_cache_bytes = 1u << 20;
 constexpr double inlined_lines = 20;  // inlined lines under way at once
+constexpr double worth_passing_caches = 0.9;  // of the time through them
 constexpr std::uint32_t sampled_pairs = 256;
 
 struct WorstPath {
@@ -109,6 +110,13 @@ std::string known_distances(const CoreFigures& core) {
   return text.empty() ? "no distance" : text + " ns";
 }
 
+/// Whether slots may be written past the caches: where that was measured at all distances, and where all readers are equally far, with caches of their own.
+bool may_pass_caches(const CostModel& cost) {
+  const std::vector<LinkFigures>& links = cost.core.links;
+  const bool measured = std::all_of(links.begin(), links.end(), [](const LinkFigures& link) { return link.past_publish_ns_per_byte > 0; });
+  return measured && !links.empty() && cost.levels.empty() && cost.cores_per_rank >= 1;
+}
+
 void name_other_sources(CostModel& cost, bool cache_known, bool own_cache_known) {
   const CoreFigures& core = cost.core;
   const std::string others[] = {
@@ -143,8 +151,19 @@ void set_latency(CostModel& cost, double latency_ns, const std::string& source) 
   cost.pull_ns_per_byte = std::max(cost.link_ns_per_byte, planner::pull_at(core, latency_ns));
   cost.publish_ns_per_byte = figure_at(core, latency_ns, core.copy_ns_per_byte, &LinkFigures::publish_ns_per_byte);
   cost.share_ns_per_byte = figure_at(core, latency_ns, 0, &LinkFigures::share_ns_per_byte);
+  cost.slots_past_caches = false;
+  if (may_pass_caches(cost)) {
+    const double publish = figure_at(core, latency_ns, core.copy_ns_per_byte, &LinkFigures::past_publish_ns_per_byte);
+    const double pull = figure_at(core, latency_ns, core.copy_ns_per_byte, &LinkFigures::past_pull_ns_per_byte);
+    if (publish + pull < worth_passing_caches * (cost.publish_ns_per_byte + cost.pull_ns_per_byte)) {
+      cost.slots_past_caches = true;
+      cost.publish_ns_per_byte = cost.share_ns_per_byte = publish;
+      cost.pull_ns_per_byte = std::max(cost.link_ns_per_byte, pull);
+    }
+  }
   if (cost.sources.size() < latency_sources) cost.sources.resize(latency_sources);
-  const std::string known = "latency_ns, known at " + known_distances(core) + ": " + core.source;
+  const std::string past = cost.slots_past_caches ? "past the caches, " : "";
+  const std::string known = past + "latency_ns, known at " + known_distances(core) + ": " + core.source;
   cost.sources[0] = figure("latency_ns", cost.latency_ns, source);
   cost.sources[1] = figure("line_ns", cost.line_ns, "latency_ns, 20 lines under way at once: assumed");
   cost.sources[2] = figure("pull_ns_per_byte", cost.pull_ns_per_byte, known);
@@ -161,8 +180,9 @@ CostModel cost_model(const Topology& topology, std::uint32_t ranks, const CoreFi
   CostModel cost;
   cost.core = core;
   if (path.cost.provenance != Provenance::assumed && path.cost.bandwidth_bytes_per_s > 0) cost.link_ns_per_byte = 1e9 / path.cost.bandwidth_bytes_per_s;
-  set_latency(cost, path.cost.latency_ns, std::string(to_string(path.cost.provenance)) + ", " + pair(path) + ", the farthest");
   cost.cores_per_rank = cores_per_rank(topology);
+  const std::string where = std::string(to_string(path.cost.provenance)) + ", " + pair(path) + ", the farthest";
+  set_latency(cost, path.cost.latency_ns, where);
   const std::uint64_t own_cache = private_cache_bytes(topology, 0);
   cost.own_cache_bytes = own_cache != 0 ? own_cache : default_cache_bytes;
   cost.cache_bytes = cache != 0 ? cache : default_cache_bytes;
@@ -170,6 +190,7 @@ CostModel cost_model(const Topology& topology, std::uint32_t ranks, const CoreFi
   name_other_sources(cost, cache != 0, own_cache != 0);
   planner::find_network(topology, ranks, cost);
   planner::find_levels(topology, ranks, cost);
+  set_latency(cost, path.cost.latency_ns, where);  // which depends on there being levels
   planner::find_rings(topology, ranks, cost);
   return cost;
 }

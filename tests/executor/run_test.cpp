@@ -24,6 +24,7 @@ struct Variant {
   std::uint64_t stream_above_bytes = ~std::uint64_t{0};
   std::uint64_t ring_bytes = layout.half_bytes;
   bool checked = false;
+  bool slots_past_caches = false;
 };
 
 /// Ranks of one process over plain memory, with guards behind each area.
@@ -63,6 +64,7 @@ class Ranks {
       request.stream_above_bytes = variant.stream_above_bytes;
       request.ring_bytes = variant.ring_bytes;
       request.checked = variant.checked;
+      request.slots_past_caches = variant.slots_past_caches;
       auto executable = compile(lower(*plan), request);
       if (!executable) return to_string(executable.error());
       executables.push_back(std::move(*executable));
@@ -110,14 +112,16 @@ TEST_CASE("a reduction to several destinations gives one sum however the process
   for (const std::uint32_t ranks : {2u, 3u, 5u})
     for (const auto& [copies, claims] : {std::pair{false, false}, {true, false}, {false, true}})
       for (const std::uint64_t stream_above : {~std::uint64_t{0}, std::uint64_t{0}})
-        for (const bool in_place : {false, true}) {
-          Ranks group(ranks);
-          for (const std::uint64_t count : {1u, 17u, 5000u, 70'003u}) {
-            INFO(ranks << " ranks, " << count << " elements, copies " << copies << ", claims " << claims
-                       << ", streamed " << (stream_above == 0) << ", in place " << in_place);
-            CHECK(group.all_reduce("two_shot", count, in_place, Variant{copies, claims, claims, stream_above}, count) == "");
+        for (const bool past_caches : {false, true})
+          for (const bool in_place : {false, true}) {
+            Ranks group(ranks);
+            for (const std::uint64_t count : {1u, 17u, 5000u, 70'003u}) {
+              INFO(ranks << " ranks, " << count << " elements, copies " << copies << ", claims " << claims << ", streamed " << (stream_above == 0)
+                         << ", slots past the caches " << past_caches << ", in place " << in_place);
+              const Variant variant{copies, claims, claims, stream_above, layout.half_bytes, false, past_caches};
+              CHECK(group.all_reduce("two_shot", count, in_place, variant, count) == "");
+            }
           }
-        }
 }
 
 TEST_CASE("checked slots hold the same sums, however stores are written, pieces are cut and slots are taken in turn") {
@@ -157,6 +161,26 @@ TEST_CASE("how destinations are written is marked where it pays: what reductions
   CHECK(marked(compiled("two_shot", count, false, true), &ExecOperand::pulled, ExecOperand::user) == 1);
   CHECK(marked(compiled("two_shot", count, false, true), &ExecOperand::pulled, ExecOperand::slot) == 0);
   CHECK(marked(compiled("two_shot", count, false, false), &ExecOperand::pulled, ExecOperand::user) == 0);
+}
+
+TEST_CASE("slots are written past the caches where that is asked for, and nothing else is for it") {
+  for (const bool asked : {false, true}) {
+    CompileRequest request;
+    request.count = 10'000;
+    request.layout = layout;
+    request.slots_past_caches = asked;
+    const auto executable = compile(*plan_of(request_of(Collective::all_reduce, 2, 40'000), "two_shot"), request);
+    REQUIRE(executable);
+    std::size_t destinations = 0;
+    for (const ExecStep& step : executable->steps)
+      for (std::uint32_t i = 0; i < step.sources + step.destinations; ++i) {
+        const ExecOperand& operand = executable->operands[step.first_operand + i];
+        const bool written = i >= step.sources && operand.kind == ExecOperand::slot;
+        destinations += written ? 1 : 0;
+        CHECK(operand.streamed == (asked && written));
+      }
+    CHECK(destinations >= 2);
+  }
 }
 
 TEST_CASE("what a rank copies for itself is pulled, too, where the caches don't hold the output") {

@@ -27,7 +27,8 @@ TEST_CASE("a copy brings every byte and no more, streamed or not, wherever the b
 }
 
 TEST_CASE("so does a copy for another core, and one of what another core has written") {
-  check_copy(rondo::cpu_publish);
+  for (const bool past_caches : {false, true})
+    check_copy([&](void* to, const void* from, std::size_t bytes) { rondo::cpu_publish(to, from, bytes, past_caches); });
   for (const bool more : {false, true})
     check_copy([&](void* to, const void* from, std::size_t bytes) { rondo::cpu_pull(to, from, bytes, more); });
 }

@@ -49,6 +49,33 @@ TEST_CASE("between two far cores one shot serves larger messages than between ne
   CHECK(chosen(request_of(Collective::all_reduce, 8, 4 << 20), far) == "two_shot");
 }
 
+TEST_CASE("slots go past the caches where ranks are so far that memory is nearer, if that was measured and all are equally far") {
+  CostModel cost = near_cores();
+  // near 0.09 ns a byte through the caches and 0.18 past them, far 0.29 and 0.17
+  cost.core.links = {{65, 0.042, 0.047, 0.047, 0.08, 0.1}, {270, 0.09, 0.2, 0.2, 0.08, 0.09}};
+  const auto past_caches = [&](double latency_ns) {
+    set_latency(cost, latency_ns, "made up");
+    return cost.slots_past_caches;
+  };
+  CHECK_FALSE(past_caches(30));
+  CHECK_FALSE(past_caches(65));
+  CHECK(cost.publish_ns_per_byte == 0.047);
+  CHECK(past_caches(270));
+  CHECK(cost.publish_ns_per_byte == 0.09);
+  CHECK(cost.pull_ns_per_byte == 0.08);
+  CHECK(past_caches(300));
+  CHECK_FALSE(past_caches(65));
+  cost.levels = levels_of({2});
+  CHECK_FALSE(past_caches(270));
+  cost.levels.clear();
+  cost.cores_per_rank = 0.5;
+  CHECK_FALSE(past_caches(270));
+  cost.cores_per_rank = 1;
+  cost.core.links.front().past_publish_ns_per_byte = 0;
+  CHECK_FALSE(past_caches(270));
+  CHECK(cost.publish_ns_per_byte == 0.2);
+}
+
 TEST_CASE("what the kernel copies costs by byte and by copy more, and it combines nothing") {
   const auto price = [](Request request, double per_byte, double per_call) {
     CostModel cost = near_cores();
