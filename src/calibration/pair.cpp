@@ -184,8 +184,13 @@ Result<PairFigures> exchange(std::uint32_t a, std::uint32_t b, std::uint64_t byt
   for (const std::size_t self : {0, 1}) sides[self].read_input_of(sides[1 - self]);
   if (auto done = run_on({a, b}, [&](std::size_t self) { sides[self].run(); }); !done) return done.error();
   const auto mean = [&](std::vector<double> Side::* what) { return (lower_quartile(sides[0].*what) + lower_quartile(sides[1].*what)) / 2; };
-  PairFigures figures{0, mean(&Side::publish), mean(&Side::pull), mean(&Side::past_publish), mean(&Side::past_pull), std::max(0.0, mean(&Side::shared) - mean(&Side::alone)),
-                      std::max(0.0, mean(&Side::combined) - mean(&Side::pull)), 0, 0, 0, 0};
+  PairFigures figures;
+  figures.publish_ns_per_byte = mean(&Side::publish);
+  figures.pull_ns_per_byte = mean(&Side::pull);
+  figures.past_publish_ns_per_byte = mean(&Side::past_publish);
+  figures.past_pull_ns_per_byte = mean(&Side::past_pull);
+  figures.share_ns_per_byte = std::max(0.0, mean(&Side::shared) - mean(&Side::alone));
+  figures.reduce_ns_per_byte = std::max(0.0, mean(&Side::combined) - mean(&Side::pull));
   if (sides[0].kernel_copies && sides[1].kernel_copies) {
     figures.kernel_ns_per_byte = mean(&Side::kernel);
     figures.kernel_fresh_ns_per_byte = mean(&Side::kernel_fresh);
