@@ -94,8 +94,11 @@ std::optional<Error> Communicator::Impl::find_lost_link(const Channel& channel, 
       return Error{Errc::peer_failed, who(channel, member) + " left the communicator before " + call, 0, where};
     const auto refusal = parts_.transport->refusal(context.member(member));
     if (refusal && refusal->code == Errc::out_of_resources) return refusal;
-    if (refusal && parts_.transport->gone(context.member(member)))
+    if (refusal && parts_.transport->gone(context.member(member))) {
+      // It may have left because of what the others are about to say.
+      if (now - operation.started_ns < last_words_ns) continue;
       return Error{Errc::peer_failed, who(channel, member) + " died or left before " + call + ", or is cut off: " + refusal->detail, refusal->native, where};
+    }
     if (parts_.transport->gone(context.member(member)))
       return Error{Errc::peer_failed, who(channel, member) + " died or left during " + call, 0, where};
     if (lost_for(context.member(member), now) > last_words_ns)
