@@ -178,7 +178,7 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   bool has_left_unheard(std::uint32_t peer) const;
   std::optional<Error> find_lost_sender(const std::string& what);
 
-  // replan.cpp; all but the first need the token
+  // replan.cpp; all but the first two need the token
   std::int64_t work_until_probe() const;
   double planned_latency_ns() const;
   void put_probe_first(Channel& channel);

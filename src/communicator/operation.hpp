@@ -79,7 +79,7 @@ struct Operation {
   std::atomic<bool> done{false};   ///< release; publishes error
 };
 
-/// "all_reduce sum f32 x1024 (#12)": a call that has begun, for messages.
+/// "all_reduce of 1024 f32 (sum) (#12)": a call that has begun, for messages.
 std::string title(const Operation& operation);
 
 struct MemoryRange {

@@ -28,6 +28,7 @@ std::int64_t Communicator::Impl::work_until_probe() const {
   return parts_.probed_latency_ns > 0 && share_memory ? work_between_probes : std::numeric_limits<std::int64_t>::max();
 }
 
+/// Between two calls, of a rank that makes no others meanwhile: then it is the same on all ranks. 0: it was never probed.
 double Communicator::Impl::planned_latency_ns() const { return parts_.probed_latency_ns > 0 ? main_->cache.source().cost.latency_ns : 0; }
 
 /// Before an operation of the main channel that could begin.
