@@ -25,7 +25,7 @@ constexpr std::uint64_t least_block_bytes = 16u << 10, most_block_bytes = 256u <
 constexpr std::uint64_t most_memory_bytes = 1u << 30;    ///< of all processors' buffers together
 constexpr std::size_t most_processors = 64;              ///< that are busy at once
 constexpr std::uint64_t line_bytes = 64;
-constexpr double worth_memory = 0.95;  ///< of the time, or slots in a longer ring are not worth it
+constexpr double worth_waiting = 0.95;  ///< of the time, or a shorter ring isn't worth it that ranks wait for one another's slots more often
 /// Outputs that may be better written to the caches or past them, as multiples of a cache: of the largest one, or of a core's own.
 constexpr double least_cached = 0.25, most_cached = 2, most_of_own = 32;
 constexpr double worth_streaming = 0.85;
@@ -157,7 +157,7 @@ Result<void> measure_links(CoreFigures& figures, const std::vector<std::uint32_t
     const auto [nearer, farther] = std::minmax(near->latency_ns, longer->latency_ns);
     if (farther < calibration::apart * nearer) break;  // else the cores have moved
   }
-  if (handed_over(*longer) < worth_memory * handed_over(*near)) {
+  if (handed_over(*near) > worth_waiting * handed_over(*longer)) {
     near = longer;
     ring = own_cache;
   }
