@@ -288,6 +288,7 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   WaitPolicy policy_;
   const bool has_lifelines_ = parts_.lifelines != nullptr;
   std::unique_ptr<Channel> main_;
+  bool replanned_ = false;       ///< for a distance that was probed since; guarded by the token
   SleepWord* const sleep_word_;  ///< of this rank; null where nobody would wake it
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::unique_ptr<Channel>> pairs_;
   std::deque<std::shared_ptr<Operation>> from_any_;  ///< receives that no message was found for yet; their Works hold them too

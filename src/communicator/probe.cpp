@@ -39,7 +39,7 @@ double bounce(Transport& transport, const ContextLayout& layout, std::uint32_t r
     const double one_way = static_cast<double>(now_ns() - begin) / static_cast<double>(effort.round_trips) / 2;
     if (batch != 0) best = best == 0 ? one_way : std::min(best, one_way);
   }
-  return rank == 0 && best < longest_believable_ns ? best : 0;
+  return best;
 }
 
 }  // namespace
@@ -48,7 +48,8 @@ double probe_latency_ns(Transport& transport, const ContextLayout& layout, std::
                         const ProbeEffort& effort) {
   if (size < 2 || (rank != 0 && rank != size - 1) || transport.segment(0) == nullptr || transport.segment(size - 1) == nullptr) return 0;
   const double measured = bounce(transport, layout, rank, size, after_call, effort), said = probed_for_tests.load(std::memory_order_relaxed);
-  return rank == 0 && said != 0 ? said : measured;
+  const double latency_ns = said != 0 ? said : measured;
+  return rank == 0 && latency_ns < longest_believable_ns ? latency_ns : 0;
 }
 
 }  // namespace rondo

@@ -15,6 +15,7 @@ namespace {
 
 /// Of PreparedPlan::work: small calls do it in some 25 ms where cores are near, which makes a probe's 8 µs one in three thousand.
 constexpr std::int64_t work_between_probes = 1 << 17;
+constexpr std::int64_t work_until_asked_again = 1 << 12;
 constexpr ProbeEffort effort{4, 16, 1'000'000};
 constexpr double moved_ratio = 1.25;  ///< two probes of cores that stay differ by a few percent
 
@@ -22,14 +23,17 @@ bool has_moved(double from_ns, double to_ns) { return to_ns > moved_ratio * from
 
 }  // namespace
 
-/// Follows from what all ranks know. What creation couldn't tell is not asked again: the ranks may have less than a processor each.
+/// Ranks of one host that share memory and have a processor each, which all of them know alike. Where creation couldn't tell the distance it is asked soon.
 std::int64_t Communicator::Impl::work_until_probe() const {
-  const bool share_memory = parts_.hosts.empty() ? parts_.has_segments() : parts_.hosts.front() == parts_.hosts.back();
-  return parts_.probed_latency_ns > 0 && share_memory ? work_between_probes : std::numeric_limits<std::int64_t>::max();
+  if (parts_.size < 2 || parts_.oversubscribed || parts_.reach() != Reach::memory) return std::numeric_limits<std::int64_t>::max();
+  return parts_.probed_latency_ns > 0 ? work_between_probes : work_until_asked_again;
 }
 
-/// Between two calls, of a rank that makes no others meanwhile: then it is the same on all ranks. 0: it was never probed.
-double Communicator::Impl::planned_latency_ns() const { return parts_.probed_latency_ns > 0 ? main_->cache.source().cost.latency_ns : 0; }
+/// Between two calls, of a rank that makes no others meanwhile: then it is the same on all ranks. 0: no probe has told. Messages between pairs of ranks, whose
+/// plans are made when either side first needs them, go by `parts_.probed_latency_ns`.
+double Communicator::Impl::planned_latency_ns() const {
+  return replanned_ || parts_.probed_latency_ns > 0 ? main_->cache.source().cost.latency_ns : 0;
+}
 
 /// Before an operation of the main channel that could begin.
 void Communicator::Impl::put_probe_first(Channel& channel) {
@@ -58,6 +62,7 @@ void Communicator::Impl::end_probe(Channel& channel, const Operation& ended) {
   if (rank() == 0)
     log_info("the first and the last rank were " + std::to_string(std::lround(known_ns)) + " ns apart and are now " + std::to_string(std::lround(probed_ns)) +
              " ns: calls are planned anew");
+  replanned_ = true;
   channel.cache.set_latency(probed_ns);
 }
 

@@ -1,4 +1,6 @@
 // What was measured at one or two distances, and what the cost model makes of it at others.
+#include <cmath>
+
 #include "calibration/distances.hpp"
 
 #include "rondo/planner.hpp"
@@ -56,16 +58,17 @@ TEST_CASE("what an earlier calibration knows of other distances is kept") {
   CHECK(both({near}, {}) == std::vector<double>{46});
 }
 
-TEST_CASE("a byte's cost is on the line between two distances that are known, and else grows with the distance") {
+TEST_CASE("a byte's cost is between those at two distances that are known, and else grows with the distance") {
   const CoreFigures two = figures_of({link(50, 0.04, 0.03), link(250, 0.08, 0.23)});
   CHECK(at(two, 50).pull_ns_per_byte == Approx(0.04));
-  CHECK(at(two, 150).pull_ns_per_byte == Approx(0.06));
+  CHECK(at(two, 50 * std::sqrt(5)).pull_ns_per_byte == Approx(0.06));
+  CHECK(at(two, 250).pull_ns_per_byte == Approx(0.08));
   CHECK(at(two, 350).publish_ns_per_byte == Approx(0.33));
   CHECK(at(two, 25).publish_ns_per_byte == Approx(0.025));
   CHECK(at(two, 25).share_ns_per_byte == Approx(0.015));
   const CoreFigures three = figures_of({link(25, 0.06, 0.06), link(50, 0.04, 0.04), link(200, 0.01, 0.2)});  // the nearest share a core
-  CHECK(at(three, 30).pull_ns_per_byte == Approx(0.056));
-  CHECK(at(three, 100).publish_ns_per_byte == Approx(0.04 + 0.16 / 3));
+  CHECK(at(three, 25 * std::sqrt(2)).pull_ns_per_byte == Approx(0.05));
+  CHECK(at(three, 100).publish_ns_per_byte == Approx(0.12));
   CHECK(at(three, 200).pull_ns_per_byte == Approx(0.02));  // no less than a copy
   const CoreFigures one = figures_of({link(100, 0.05, 0.06)});
   CHECK(at(one, 100).pull_ns_per_byte == Approx(0.05));

@@ -130,6 +130,24 @@ TEST_CASE("ranks that have moved plan anew, all before the same call", "[threads
   SECTION("as a part of a communicator") CHECK(complaints(run_processes(2, splits)) == "");
 }
 
+TEST_CASE("ranks whose distance couldn't be told at the beginning ask again soon") {
+  if (!may_probe()) return;
+  const Said nothing(5000);  // more than is believed
+  const auto body = [](Communicator& communicator) -> std::string {
+    const double assumed = predicted_ns(communicator);
+    if (auto done = communicator.barrier(); !done) return to_string(done.error());
+    probed_for_tests = 600;
+    for (int call = 0; call < 5000; ++call)
+      if (auto done = communicator.barrier(); !done) return to_string(done.error());
+    const double far = predicted_ns(communicator);
+    if (far < 2 * assumed) return "assumed: a barrier of " + std::to_string(assumed) + " ns; 600 ns: " + std::to_string(far);
+    auto part = communicator.split(0, 0);
+    if (!part) return to_string(part.error());
+    return predicted_ns(**part) == predicted_ns(communicator) ? all_plan_alike(communicator) : "a part plans for another distance";
+  };
+  CHECK(complaints(run_processes(2, body)) == "");
+}
+
 TEST_CASE("a call that makes no sense fails at once where a probe would come before it") {
   if (!may_probe()) return;
   const Said near(60);
