@@ -43,13 +43,6 @@ struct Sum {
   std::vector<float> in, out;
 };
 
-/// The number of the last call that ran.
-std::uint64_t calls_of(const Communicator& communicator) {
-  const std::string record = communicator.flight_record();
-  const std::size_t at = record.rfind('#');
-  return at == std::string::npos ? 0 : std::stoull(record.substr(at + 1));
-}
-
 std::string together(Communicator& communicator) {
   const std::uint64_t before = calls_of(communicator);
   std::vector<Sum> sums;

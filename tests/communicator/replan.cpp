@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "communicator/probe.hpp"
+#include "communicator/trial.hpp"
 #include "rondo/topology.hpp"
 #include "support/catch.hpp"
 #include "support/faults.hpp"
@@ -20,13 +21,6 @@ double predicted_ns(const Communicator& communicator) {
   for (const Candidate& candidate : plan->considered)
     if (candidate.algorithm == plan->header.algorithm) return candidate.predicted_ns;
   return 0;
-}
-
-/// The number of the last call that ran.
-std::uint64_t calls_of(const Communicator& communicator) {
-  const std::string record = communicator.flight_record();
-  const std::size_t at = record.rfind('#');
-  return at == std::string::npos ? 0 : std::stoull(record.substr(at + 1));
 }
 
 /// A call of all sorts, some started or in a group, each of which has the sum of what the ranks gave.

@@ -64,3 +64,9 @@ std::string perform_all(Communicator& communicator, bool symmetric) {
       }
   return "";
 }
+
+std::uint64_t calls_of(const rondo::Communicator& communicator) {
+  const std::string record = communicator.flight_record();
+  const std::size_t at = record.rfind('#');
+  return at == std::string::npos ? 0 : std::stoull(record.substr(at + 1));
+}

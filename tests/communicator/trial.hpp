@@ -26,3 +26,6 @@ std::string perform(rondo::Communicator& communicator, Trial trial);
 
 /// Every collective with every type and operation it is defined on, in and out of place, with none, one, a few and thousands of elements.
 std::string perform_all(rondo::Communicator& communicator, bool symmetric);
+
+/// The number of the last call that ran.
+std::uint64_t calls_of(const rondo::Communicator& communicator);
