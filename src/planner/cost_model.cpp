@@ -91,9 +91,9 @@ std::string pair(const WorstPath& path) {
 
 constexpr std::size_t latency_sources = 5;  // the first ones, set_latency's
 
-/// What a byte costs at a distance, never below `least`, what it costs without any. Between two distances that are known it rises or falls with the distance's
-/// logarithm; the straight line through the two longest is followed beyond them; below the shortest, or where one is known, what it costs more than `least`
-/// grows with the distance.
+/// What a byte costs at a distance, never below `least`, what it costs without any. Between two distances that are known it goes from one to the other with the
+/// distance's logarithm, flat at both ends; the straight line through the two longest is followed beyond them; below the shortest, or where one is known, what
+/// it costs more than `least` grows with the distance.
 double figure_at(const CoreFigures& core, double latency_ns, double least, double LinkFigures::* figure) {
   const std::vector<LinkFigures>& links = core.links;
   if (links.empty()) return least;
@@ -102,8 +102,11 @@ double figure_at(const CoreFigures& core, double latency_ns, double least, doubl
   std::size_t above = 1;
   while (above + 1 < links.size() && links[above].latency_ns < latency_ns) ++above;
   const LinkFigures &near = links[above - 1], &far = links[above];
-  const double part = latency_ns < far.latency_ns ? std::log(latency_ns / near.latency_ns) / std::log(far.latency_ns / near.latency_ns)
-                                                  : (latency_ns - near.latency_ns) / (far.latency_ns - near.latency_ns);
+  double part = (latency_ns - near.latency_ns) / (far.latency_ns - near.latency_ns);
+  if (part < 1) {
+    const double between = std::log(latency_ns / near.latency_ns) / std::log(far.latency_ns / near.latency_ns);
+    part = between * between * (3 - 2 * between);
+  }
   return std::max(least, near.*figure + (far.*figure - near.*figure) * part);
 }
 
