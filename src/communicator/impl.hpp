@@ -182,6 +182,7 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   std::int64_t work_until_probe() const;
   double planned_latency_ns() const;
   void put_probe_first(Channel& channel);
+  void put_probe_call(Channel& channel, const PlanKey& key, double latency_ns);
   void end_probe(Channel& channel, const Operation& ended);
 
   // groups.cpp

@@ -35,26 +35,23 @@ double Communicator::Impl::planned_latency_ns() const {
   return replanned_ || parts_.probed_latency_ns > 0 ? main_->cache.source().cost.latency_ns : 0;
 }
 
-/// Before an operation of the main channel that could begin.
-void Communicator::Impl::put_probe_first(Channel& channel) {
-  auto meeting = std::make_shared<Operation>();
-  meeting->alone = true;
-  meeting->probed = std::make_unique<double>(0);
-  meeting->task = Task{PlanKey{}, Binding{}};
-  put_first(channel, std::move(meeting));
+/// One of a probe's two calls, with what rank 0 has found, before an operation of the main channel that could begin.
+void Communicator::Impl::put_probe_call(Channel& channel, const PlanKey& key, double latency_ns) {
+  auto operation = std::make_shared<Operation>();
+  operation->alone = true;
+  operation->probed = std::make_unique<double>(latency_ns);
+  operation->task = Task{key, Binding{operation->probed.get(), operation->probed.get()}};
+  put_first(channel, std::move(operation));
 }
+
+void Communicator::Impl::put_probe_first(Channel& channel) { put_probe_call(channel, PlanKey{}, 0); }  // a barrier
 
 /// One of the two calls of a probe has ended, and has left the queue.
 void Communicator::Impl::end_probe(Channel& channel, const Operation& ended) {
   if (!ended.error && ended.task.key.collective == Collective::barrier) {
-    auto telling = std::make_shared<Operation>();
-    telling->alone = true;
-    telling->probed = std::make_unique<double>(probe_latency_ns(*parts_.transport, parts_.layout, rank(), size(), channel.context.call, effort));
+    const double latency_ns = probe_latency_ns(*parts_.transport, parts_.layout, rank(), size(), channel.context.call, effort);
     crash_point("probe: measured");
-    double* const probed = telling->probed.get();
-    telling->task = Task{PlanKey{1, 0, Collective::broadcast, DataType::f64, ReduceOp::sum}, Binding{probed, probed}};
-    put_first(channel, std::move(telling));
-    return;
+    return put_probe_call(channel, PlanKey{1, 0, Collective::broadcast, DataType::f64, ReduceOp::sum}, latency_ns);
   }
   channel.until_probe = work_between_probes;
   const double known_ns = channel.cache.source().cost.latency_ns, probed_ns = *ended.probed;

@@ -187,8 +187,7 @@ CostModel cost_model(const Topology& topology, std::uint32_t ranks, const CoreFi
   cost.core = core;
   if (path.cost.provenance != Provenance::assumed && path.cost.bandwidth_bytes_per_s > 0) cost.link_ns_per_byte = 1e9 / path.cost.bandwidth_bytes_per_s;
   cost.cores_per_rank = cores_per_rank(topology);
-  const std::string where = std::string(to_string(path.cost.provenance)) + ", " + pair(path) + ", the farthest";
-  set_latency(cost, path.cost.latency_ns, where);
+  cost.sources.resize(latency_sources);
   const std::uint64_t own_cache = private_cache_bytes(topology, 0);
   cost.own_cache_bytes = own_cache != 0 ? own_cache : default_cache_bytes;
   cost.cache_bytes = cache != 0 ? cache : default_cache_bytes;
@@ -196,7 +195,8 @@ CostModel cost_model(const Topology& topology, std::uint32_t ranks, const CoreFi
   name_other_sources(cost, cache != 0, own_cache != 0);
   planner::find_network(topology, ranks, cost);
   planner::find_levels(topology, ranks, cost);
-  set_latency(cost, path.cost.latency_ns, where);  // which depends on there being levels
+  // Behind the levels, on which it depends whether slots go past the caches.
+  set_latency(cost, path.cost.latency_ns, std::string(to_string(path.cost.provenance)) + ", " + pair(path) + ", the farthest");
   planner::find_rings(topology, ranks, cost);
   return cost;
 }

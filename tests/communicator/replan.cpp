@@ -45,10 +45,15 @@ std::string one_of_many(Communicator& communicator, std::uint64_t round) {
   return sums.front() == expected && sums.back() == expected ? "" : "a wrong sum in round " + std::to_string(round);
 }
 
+std::string meet(Communicator& communicator, std::uint64_t times) {
+  for (std::uint64_t call = 0; call < times; ++call)
+    if (auto done = communicator.barrier(); !done) return to_string(done.error());
+  return "";
+}
+
 /// Calls for a bit longer than from one probe to the next, which comes somewhere among those of all sorts: one of 20,000 f32 counts as 40.
 std::string call_much(Communicator& communicator) {
-  for (std::uint64_t call = 0; call < work_between_probes - 2000; ++call)
-    if (auto done = communicator.barrier(); !done) return to_string(done.error());
+  if (auto wrong = meet(communicator, work_between_probes - 2000); !wrong.empty()) return wrong;
   for (std::uint64_t round = 0; round < 300; ++round)
     if (auto wrong = one_of_many(communicator, round); !wrong.empty()) return wrong;
   return "";
@@ -87,15 +92,8 @@ std::string splits(Communicator& communicator) {
   return predicted_ns(**part) * 2 < predicted_ns(communicator) ? all_plan_alike(**part) : "the part doesn't follow";
 }
 
-/// So many small calls that the next one is behind a probe.
-std::string up_to_a_probe(Communicator& communicator) {
-  while (calls_of(communicator) < work_between_probes) {
-    const std::uint64_t missing = work_between_probes - calls_of(communicator);
-    for (std::uint64_t call = 0; call < missing; ++call)
-      if (auto done = communicator.barrier(); !done) return to_string(done.error());
-  }
-  return "";
-}
+/// So many small calls, a communicator's first, that the next one is behind a probe.
+std::string up_to_a_probe(Communicator& communicator) { return meet(communicator, work_between_probes); }
 
 /// What probes say from now on, however busy the machine is.
 struct Said {
@@ -133,8 +131,7 @@ TEST_CASE("ranks whose distance couldn't be told at the beginning ask again soon
     const double assumed = predicted_ns(communicator);
     if (auto done = communicator.barrier(); !done) return to_string(done.error());
     probed_for_tests = 600;
-    for (int call = 0; call < 5000; ++call)
-      if (auto done = communicator.barrier(); !done) return to_string(done.error());
+    if (auto wrong = meet(communicator, 5000); !wrong.empty()) return wrong;
     const double far = predicted_ns(communicator);
     if (far < 2 * assumed) return "assumed: a barrier of " + std::to_string(assumed) + " ns; 600 ns: " + std::to_string(far);
     auto part = communicator.split(0, 0);
