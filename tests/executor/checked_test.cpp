@@ -4,6 +4,7 @@
 #include <cstring>
 #include <random>
 
+#include "executor/layouts.hpp"
 #include "executor/letters.hpp"
 #include "executor/two_ranks.hpp"
 #include "planner/requests.hpp"
@@ -13,15 +14,13 @@ namespace {
 using namespace rondo;
 using namespace rondo::test;
 
-constexpr ContextLayout layout{8, 8, 64u << 10};
-
 /// Broadcasts of one piece, which rank 0 has sent before rank 1 looks.
 class Broadcasts {
  public:
   explicit Broadcasts(std::uint64_t count) : count_(count), input_(count), outputs_{std::vector<float>(count), std::vector<float>(count)} {
     const auto plan = plan_of(request_of(Collective::broadcast, 2, count * 4), "one_shot");
     REQUIRE(plan);
-    for (std::uint32_t rank = 0; rank < 2; ++rank) executables_[rank] = compiled(*plan, rank, count, layout, true);
+    for (std::uint32_t rank = 0; rank < 2; ++rank) executables_[rank] = compiled(*plan, rank, count, staged_layout, true);
     REQUIRE(executables_[0].pieces == 1);
   }
 
@@ -36,9 +35,9 @@ class Broadcasts {
 
   /// What rank 0 has written for call `call`, the header first.
   std::byte* slot(std::uint64_t call) {
-    std::byte* staging = ranks_.areas[0].front().bytes + layout.staging(call & 1);
-    const auto at = std::search(staging, staging + layout.half_bytes, bytes(), bytes() + count_ * 4);
-    REQUIRE(at != staging + layout.half_bytes);
+    std::byte* staging = ranks_.areas[0].front().bytes + staged_layout.staging(call & 1);
+    const auto at = std::search(staging, staging + staged_layout.half_bytes, bytes(), bytes() + count_ * 4);
+    REQUIRE(at != staging + staged_layout.half_bytes);
     return at - sizeof(SlotHeader);
   }
   const Corruption& corruption() const { return ranks_.runs[1].corruption(); }
@@ -51,7 +50,7 @@ class Broadcasts {
   std::vector<float> input_;
   std::array<std::vector<float>, 2> outputs_;
   std::array<Executable, 2> executables_;
-  TwoRanks ranks_{layout};
+  TwoRanks ranks_{staged_layout};
   const CallIdentity identity_{Collective::broadcast, DataType::f32, ReduceOp::sum, 0, count_, 1};
 };
 
@@ -66,8 +65,8 @@ TEST_CASE("a bit that flips in a message is found") {
     Post post;
     std::vector<float> input(count, 3), output(count, 0);
     for (std::uint32_t rank = 0; rank < 2; ++rank) {
-      const Executable executable = compiled_over_links(*plan, rank, count, layout, true);
-      LinkedRank here(layout, rank, post);
+      const Executable executable = compiled_over_links(*plan, rank, count, staged_layout, true);
+      LinkedRank here(staged_layout, rank, post);
       Run run;
       run.begin(here.context, executable, identity, identity.digest(), Binding{rank == 0 ? input.data() : nullptr, output.data(), 1});
       const Progress progress = run.advance(0);
@@ -135,7 +134,7 @@ TEST_CASE("an inlined plan has no room for checksums") {
   REQUIRE(plan);
   CompileRequest request;
   request.count = 2;
-  request.layout = layout;
+  request.layout = staged_layout;
   request.checked = true;
   const auto executable = compile(lower(*plan), request);
   REQUIRE(!executable);

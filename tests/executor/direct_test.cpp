@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "executor/compile.hpp"
+#include "executor/layouts.hpp"
 #include "executor/run.hpp"
 #include "planner/requests.hpp"
 
@@ -14,32 +15,31 @@ namespace {
 using namespace rondo;
 using namespace rondo::test;
 
-constexpr ContextLayout layout{2, 2, 0};
-constexpr std::uint64_t count = 100;
+constexpr std::uint64_t gathered_count = 100;
 
-/// Two ranks that gather `count` numbers from each, over plain memory; homes are their inputs and outputs. `fetches`: the kernel copies.
+/// Two ranks that gather `gathered_count` numbers from each, over plain memory; homes are their inputs and outputs. `fetches`: the kernel copies.
 struct Pair {
   struct alignas(line_pair) Area {
     std::byte bytes[4096] = {};
   };
   struct Home {
-    std::array<std::int32_t, count> input{};
-    std::array<std::int32_t, 2 * count> output{};
+    std::array<std::int32_t, gathered_count> input{};
+    std::array<std::int32_t, 2 * gathered_count> output{};
   };
 
   explicit Pair(bool fetches = false) {
-    const auto plan = plan_of(request_of(Collective::all_gather, 2, count * 4), "direct_one_shot");
+    const auto plan = plan_of(request_of(Collective::all_gather, 2, gathered_count * 4), "direct_one_shot");
     std::vector<std::uintptr_t> begins;
     for (Home& home : homes) begins.push_back(reinterpret_cast<std::uintptr_t>(&home));
     for (std::uint32_t rank = 0; rank < 2; ++rank) {
       homes[rank].input.fill(static_cast<std::int32_t>(rank) + 7);
-      contexts.emplace_back(layout, rank, std::vector<std::byte*>{areas[0].bytes, areas[1].bytes}, std::vector<std::uint32_t>{0, 1}, nullptr);
+      contexts.emplace_back(bare_layout, rank, std::vector<std::byte*>{areas[0].bytes, areas[1].bytes}, std::vector<std::uint32_t>{0, 1}, nullptr);
       contexts.back().homes = Homes(begins, sizeof(Home));
       CompileRequest request;
       request.rank = rank;
-      request.count = count;
+      request.count = gathered_count;
       request.type = DataType::i32;
-      request.layout = layout;
+      request.layout = bare_layout;
       request.direct = true;
       request.fetches = fetches;
       if (fetches) contexts.back().processes.assign(2, getpid());
@@ -51,7 +51,7 @@ struct Pair {
 
   std::uint64_t signals_of(std::uint32_t rank) { return contexts[0].lane(rank, 0).progress.load() & (max_signals - 1); }
 
-  CallIdentity identity{Collective::all_gather, DataType::i32, ReduceOp::sum, 0, count, 1, true};
+  CallIdentity identity{Collective::all_gather, DataType::i32, ReduceOp::sum, 0, gathered_count, 1, true};
   std::array<Area, 2> areas;
   std::array<Home, 2> homes;
   std::vector<Context> contexts;
@@ -69,7 +69,7 @@ TEST_CASE("ranks read one another's buffers where they are") {
   REQUIRE(pair.runs[0].advance(0) == Progress::done);
   REQUIRE(pair.runs[1].advance(0) == Progress::done);
   for (const auto& home : pair.homes)
-    for (std::size_t i = 0; i < 2 * count; ++i) REQUIRE(home.output[i] == static_cast<std::int32_t>(i / count) + 7);
+    for (std::size_t i = 0; i < 2 * gathered_count; ++i) REQUIRE(home.output[i] == static_cast<std::int32_t>(i / gathered_count) + 7);
 }
 
 TEST_CASE("what was read of a peer that has failed meanwhile is not passed off as read") {
@@ -84,7 +84,7 @@ TEST_CASE("what was read of a peer that has failed meanwhile is not passed off a
 }
 
 TEST_CASE("a peer whose buffer is told to be outside of its memory disagrees") {
-  for (const std::uint64_t word : {no_buffer, std::uint64_t{sizeof(Pair::Home)}, sizeof(Pair::Home) - count * 4 + 1, ~std::uint64_t{0} - 4}) {
+  for (const std::uint64_t word : {no_buffer, std::uint64_t{sizeof(Pair::Home)}, sizeof(Pair::Home) - gathered_count * 4 + 1, ~std::uint64_t{0} - 4}) {
     Pair pair;
     REQUIRE(pair.runs[1].advance(0) == Progress::blocked);
     pair.contexts[1].lane(1, 0).buffers[1][0].store(word);  // of the first call
@@ -117,10 +117,10 @@ TEST_CASE("a buffer that the kernel can't read is told apart from one of a rank 
 
 TEST_CASE("the kernel copies, and combines nothing") {
   CompileRequest request;
-  request.count = count;
-  request.layout = layout;
+  request.count = gathered_count;
+  request.layout = bare_layout;
   request.direct = request.fetches = true;
-  const auto executable = compile(*plan_of(request_of(Collective::all_reduce, 2, count * 4), "direct_one_shot"), request);
+  const auto executable = compile(*plan_of(request_of(Collective::all_reduce, 2, gathered_count * 4), "direct_one_shot"), request);
   REQUIRE(!executable);
   CHECK(executable.error().detail.find("the kernel copies alone") != std::string::npos);
 }
@@ -135,7 +135,7 @@ TEST_CASE("plans that read buffers before they wait for their rank, or write the
     CompileRequest request;
     request.rank = 1;
     request.count = 4;
-    request.layout = layout;
+    request.layout = bare_layout;
     request.direct = true;
     const auto executable = compile(Plan(header, std::vector<Program>{{{first}}, {{second}}}), request);
     return executable ? std::string("accepted") : executable.error().detail;

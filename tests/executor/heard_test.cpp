@@ -2,6 +2,7 @@
 #include <array>
 
 #include "executor/compile.hpp"
+#include "executor/layouts.hpp"
 #include "executor/run.hpp"
 #include "rondo/verifier.hpp"
 #include "support/catch.hpp"
@@ -11,8 +12,6 @@ namespace {
 
 using namespace rondo;
 using namespace rondo::test;
-
-constexpr ContextLayout layout{2, 2, 0};
 
 /// An inlined broadcast whose root also waits for its receiver, but reads no line of its.
 Plan broadcast_that_waits_for_nothing() {
@@ -40,19 +39,19 @@ TEST_CASE("a root that waits for lines it never reads doesn't overwrite what its
     std::byte bytes[4096] = {};
   };
   std::array<Area, 2> areas;
-  REQUIRE(layout.total_bytes() == sizeof(Area));
+  REQUIRE(bare_layout.total_bytes() == sizeof(Area));
   const CallIdentity identity{Collective::broadcast, DataType::i32, ReduceOp::sum, 0, 1, 1};
   std::array<std::int32_t, 3> sent{11, 22, 33}, kept{}, received{};
   std::array<Run, 2> runs;
   std::vector<Context> contexts;
   std::vector<Executable> executables;
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
-    contexts.emplace_back(layout, rank, std::vector<std::byte*>{areas[0].bytes, areas[1].bytes}, std::vector<std::uint32_t>{0, 1}, nullptr);
+    contexts.emplace_back(bare_layout, rank, std::vector<std::byte*>{areas[0].bytes, areas[1].bytes}, std::vector<std::uint32_t>{0, 1}, nullptr);
     CompileRequest request;
     request.rank = rank;
     request.count = 1;
     request.type = DataType::i32;
-    request.layout = layout;
+    request.layout = bare_layout;
     auto executable = compile(plan, request);
     REQUIRE(executable);
     executables.push_back(std::move(*executable));

@@ -12,7 +12,7 @@ namespace {
 using namespace rondo;
 using namespace rondo::test;
 
-constexpr ContextLayout layout{8, 8, 400u << 10};
+constexpr ContextLayout roomy_layout{8, 8, 400u << 10};
 constexpr std::size_t guard_bytes = 4096;
 constexpr std::byte guard{0xa5};
 
@@ -22,7 +22,7 @@ struct Variant {
   bool claims_pay = false;
   bool pulls_beat_copies = false;
   std::uint64_t stream_above_bytes = ~std::uint64_t{0};
-  std::uint64_t ring_bytes = layout.half_bytes;
+  std::uint64_t ring_bytes = roomy_layout.half_bytes;
   bool checked = false;
   bool slots_past_caches = false;
 };
@@ -35,12 +35,12 @@ class Ranks {
     std::vector<std::uint32_t> members(ranks);
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
       members[rank] = rank;
-      areas_[rank].resize((layout.total_bytes() + guard_bytes) / sizeof(Line));
-      std::memset(areas_[rank].data(), 0, layout.total_bytes());
+      areas_[rank].resize((roomy_layout.total_bytes() + guard_bytes) / sizeof(Line));
+      std::memset(areas_[rank].data(), 0, roomy_layout.total_bytes());
       std::memset(end(rank), static_cast<int>(guard), guard_bytes);
       starts.push_back(areas_[rank].front().bytes);
     }
-    for (std::uint32_t rank = 0; rank < ranks; ++rank) contexts_.emplace_back(layout, rank, starts, members, nullptr);
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) contexts_.emplace_back(roomy_layout, rank, starts, members, nullptr);
     runs_.resize(ranks);
   }
 
@@ -57,7 +57,7 @@ class Ranks {
       CompileRequest request;
       request.rank = rank;
       request.count = count;
-      request.layout = layout;
+      request.layout = roomy_layout;
       request.copies_beat_stores = variant.copies_beat_stores;
       request.claims_pay = variant.claims_pay;
       request.pulls_beat_copies = variant.pulls_beat_copies;
@@ -99,7 +99,7 @@ class Ranks {
   struct alignas(line_pair) Line {
     std::byte bytes[line_pair];
   };
-  std::byte* end(std::uint32_t rank) { return areas_[rank].front().bytes + layout.total_bytes(); }
+  std::byte* end(std::uint32_t rank) { return areas_[rank].front().bytes + roomy_layout.total_bytes(); }
 
   std::vector<std::vector<Line>> areas_;
   std::vector<Context> contexts_;
@@ -118,7 +118,7 @@ TEST_CASE("a reduction to several destinations gives one sum however the process
             for (const std::uint64_t count : {1u, 17u, 5000u, 70'003u}) {
               INFO(ranks << " ranks, " << count << " elements, copies " << copies << ", claims " << claims << ", streamed " << (stream_above == 0)
                          << ", slots past the caches " << past_caches << ", in place " << in_place);
-              const Variant variant{copies, claims, claims, stream_above, layout.half_bytes, false, past_caches};
+              const Variant variant{copies, claims, claims, stream_above, roomy_layout.half_bytes, false, past_caches};
               CHECK(group.all_reduce("two_shot", count, in_place, variant, count) == "");
             }
           }
@@ -131,7 +131,7 @@ TEST_CASE("checked slots hold the same sums, however stores are written, pieces 
         for (const bool in_place : {false, true}) {
           Ranks group(ranks);
           for (const std::uint64_t count : {1u, 17u, 33u, 5000u, 70'003u})
-            for (const std::uint64_t ring_bytes : {std::uint64_t{0}, layout.half_bytes}) {
+            for (const std::uint64_t ring_bytes : {std::uint64_t{0}, roomy_layout.half_bytes}) {
               INFO(algorithm << ", " << ranks << " ranks, " << count << " elements, streamed " << (stream_above == 0) << ", in place " << in_place << ", ring "
                              << ring_bytes);
               CHECK(group.all_reduce(algorithm, count, in_place, Variant{true, true, true, stream_above, ring_bytes, true}, count) == "");
@@ -143,7 +143,7 @@ TEST_CASE("how destinations are written is marked where it pays: what reductions
   const auto compiled = [](const char* algorithm, std::uint64_t count, bool claims_pay, bool pulls_beat_copies) {
     CompileRequest request;
     request.count = count;
-    request.layout = layout;
+    request.layout = roomy_layout;
     request.claims_pay = claims_pay;
     request.pulls_beat_copies = pulls_beat_copies;
     return compile(*plan_of(request_of(Collective::all_reduce, 2, count * 4), algorithm), request).value();
@@ -167,7 +167,7 @@ TEST_CASE("slots are written past the caches where that is asked for, and nothin
   for (const bool asked : {false, true}) {
     CompileRequest request;
     request.count = 10'000;
-    request.layout = layout;
+    request.layout = roomy_layout;
     request.slots_past_caches = asked;
     const auto executable = compile(*plan_of(request_of(Collective::all_reduce, 2, 40'000), "two_shot"), request);
     REQUIRE(executable);
@@ -187,7 +187,7 @@ TEST_CASE("what a rank copies for itself is pulled, too, where the caches don't 
   const auto pulled = [](std::uint64_t cached_bytes) {
     CompileRequest request;
     request.count = 10'000;
-    request.layout = layout;
+    request.layout = roomy_layout;
     request.pulls_beat_copies = true;
     request.cached_bytes = cached_bytes;
     const auto executable = compile(*plan_of(request_of(Collective::all_gather, 2, 80'000), "one_shot"), request);
@@ -220,7 +220,7 @@ TEST_CASE("in place a rank knows its block of the larger buffer, and streams wha
     CompileRequest request;
     request.rank = 1;
     request.count = 10'000;  // of a block
-    request.layout = layout;
+    request.layout = roomy_layout;
     request.stream_above_bytes = stream_above_bytes;
     return compile(lower(*plan_of(Request{.collective = collective, .ranks = 2, .count = 10'000})), request).value();
   };
@@ -270,7 +270,7 @@ TEST_CASE("slots begin at cache lines however short the chunks are") {
       REQUIRE(plan);
       CompileRequest request;
       request.count = count;
-      request.layout = layout;
+      request.layout = roomy_layout;
       const auto executable = compile(lower(*plan), request);
       REQUIRE(executable);
       CHECK(executable->slot_stride % 64 == 0);
@@ -302,7 +302,7 @@ TEST_CASE("a plan that names no size of pieces sends messages of a mebibyte at m
     plan->header.piece_bytes = piece_bytes;
     CompileRequest request;
     request.count = bytes / 4;
-    request.layout = layout;
+    request.layout = roomy_layout;
     request.reach = Reach::messages;
     const auto executable = compile(lower(*plan, true), request);
     REQUIRE(executable);
@@ -318,14 +318,14 @@ TEST_CASE("slots are taken in turn from as much staging as is wanted, by calls o
   const auto ring = [](std::uint64_t bytes, std::uint64_t ring_bytes, Reach reach = Reach::memory) {
     CompileRequest request;
     request.count = bytes / 4;
-    request.layout = layout;
+    request.layout = roomy_layout;
     request.ring_bytes = ring_bytes;
     request.reach = reach;
     const auto plan = plan_of(request_of(Collective::all_reduce, 2, bytes), "one_shot");
     REQUIRE(plan);
     const auto executable = compile(lower(*plan), request);
     REQUIRE(executable);
-    CHECK(executable->slot_stride * executable->ring_slots <= layout.half_bytes);
+    CHECK(executable->slot_stride * executable->ring_slots <= roomy_layout.half_bytes);
     CHECK(executable->slots_per_call <= executable->ring_slots);
     return std::pair{executable->ring_slots, executable->slots_per_call};
   };

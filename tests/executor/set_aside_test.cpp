@@ -12,13 +12,13 @@ namespace {
 using namespace rondo;
 using namespace rondo::test;
 
-constexpr ContextLayout layout{2, 2, 256u << 10};
+constexpr ContextLayout long_layout{2, 2, 256u << 10};
 constexpr std::uint64_t long_block = 1u << 16;  ///< elements: several pieces
 
 std::uint32_t kept_of(Collective collective, std::uint32_t rank, std::uint64_t count = long_block) {
   const auto plan = plan_of(request_of(collective, 2, count * 4), "one_shot");
   REQUIRE(plan);
-  return compiled(*plan, rank, count, layout).kept.steps;
+  return compiled(*plan, rank, count, long_layout).kept.steps;
 }
 
 /// A plan of two ranks in which nobody has to do with anybody.
@@ -39,7 +39,7 @@ TEST_CASE("of direct plans only those that fetch set something aside: what other
   const auto kept = [](bool fetches, std::uint64_t count) {
     CompileRequest request;
     request.count = count;
-    request.layout = layout;
+    request.layout = long_layout;
     request.direct = true;
     request.fetches = fetches;
     return compile(*plan_of(request_of(Collective::all_gather, 2, 2 * count * 4), "direct_one_shot"), request).value().kept.steps;
@@ -64,7 +64,7 @@ TEST_CASE("a rank's own block is set aside in every collective that has one, whe
 
 TEST_CASE("a copy stays where it is when its order shows") {
   const auto kept = [](Collective collective, std::vector<Step> steps) {
-    return compiled(plan_with(collective, std::move(steps)), 1, long_block, layout).kept.steps;
+    return compiled(plan_with(collective, std::move(steps)), 1, long_block, long_layout).kept.steps;
   };
   CHECK(kept(Collective::all_to_all, {copy(input(1), {output(1)})}) == 1);
   // in place it overwrites what another step may still have to read
@@ -82,10 +82,10 @@ TEST_CASE("a copy stays where it is when its order shows") {
 TEST_CASE("what is set aside is done while the rank waits, and by the end of its call") {
   const auto plan = plan_of(request_of(Collective::gather, 2, long_block * 4), "one_shot");
   REQUIRE(plan);
-  TwoRanks ranks(layout);
+  TwoRanks ranks(long_layout);
   std::vector<float> input(long_block, 3), other(long_block, 4), output(2 * long_block, 0);
   const CallIdentity identity{Collective::gather, DataType::f32, ReduceOp::sum, 0, long_block, 1};
-  const std::array<Executable, 2> executables{compiled(*plan, 0, long_block, layout), compiled(*plan, 1, long_block, layout)};
+  const std::array<Executable, 2> executables{compiled(*plan, 0, long_block, long_layout), compiled(*plan, 1, long_block, long_layout)};
   ranks.runs[0].begin(ranks.contexts[0], executables[0], identity, identity.digest(), Binding{input.data(), output.data(), 1});
   REQUIRE(ranks.runs[0].advance(0) == Progress::blocked);
   CHECK(std::count(output.begin(), output.end(), 3.0f) == long_block);  // the other rank hasn't begun

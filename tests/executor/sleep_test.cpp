@@ -3,9 +3,11 @@
 #include <thread>
 
 #include "executor/context.hpp"
+#include "executor/layouts.hpp"
 #include "support/catch.hpp"
 
 using namespace rondo;
+using test::bare_layout;
 
 namespace {
 
@@ -15,9 +17,8 @@ constexpr std::int64_t for_ever_ns = 900'000'000;
 
 TEST_CASE("a sleeper says so, sleeps, and is woken by a peer that looks after its signal") {
   SleepWord word{0};
-  ContextLayout layout{2, 2, 0};
-  std::vector<std::byte> area(layout.total_bytes() + line_pair);
-  Context peer(layout, 0, {area.data(), nullptr}, {0, 1}, nullptr);
+  std::vector<std::byte> area(bare_layout.total_bytes() + line_pair);
+  Context peer(bare_layout, 0, {area.data(), nullptr}, {0, 1}, nullptr);
   CHECK(peer.wake_peers() == 0);
   peer.sleepers = {&word};
   CHECK(peer.wake_peers() == 0);  // nobody says that he sleeps
