@@ -9,6 +9,7 @@
 #include "support/catch.hpp"
 #include "support/folders.hpp"
 #include "support/sanitized.hpp"
+#include "texts.hpp"
 
 using namespace rondo;
 using namespace rondo::test;
@@ -26,18 +27,6 @@ std::vector<std::string> texts() {
   return found;
 }
 
-Plan imported(const std::string& text) {
-  auto plan = import_mscclpp_json(text);
-  if (!plan) FAIL(plan.error().detail);
-  return std::move(*plan);
-}
-
-std::string exported(const Plan& plan) {
-  auto text = export_mscclpp_json(plan);
-  if (!text) FAIL(text.error().detail);
-  return std::move(*text);
-}
-
 /// In a few orders, three calls each.
 std::string performed(const std::string& text) {
   for (std::uint64_t seed = 1; seed <= 6; ++seed)
@@ -52,11 +41,11 @@ bool has_packets(const std::string& text) { return text.find("pkt\"") != std::st
 TEST_CASE("a plan that was read from MSCCL++ JSON, written and read again is the same plan") {
   REQUIRE(texts().size() >= 2);
   for (const std::string& text : texts()) {
-    const Plan plan = imported(text);
+    const Plan plan = from_mscclpp(text);
     INFO(plan.header.algorithm);
-    const std::string written = exported(plan);
-    const Plan again = imported(written);
-    CHECK(exported(again) == written);
+    const std::string written = to_mscclpp(plan);
+    const Plan again = from_mscclpp(written);
+    CHECK(to_mscclpp(again) == written);
     CHECK(performed(written) == "");
     CHECK(verify(again).proved() == verify(plan).proved());
     if (!has_packets(text)) CHECK(write_plan(again) == write_plan(plan));
@@ -74,14 +63,14 @@ TEST_CASE("the planner's plans, written as MSCCL++ JSON, do what they did, call 
       }
       ++written;
       CHECK(performed(*text) == "");
-      const Plan again = imported(*text);
+      const Plan again = from_mscclpp(*text);
       CHECK(again.header.collective == plan.header.collective);
       CHECK(again.header.root == plan.header.root);
       const Proof proof = verify(again);
       CHECK((proof.proved() ? "" : to_string(proof.violations[0])) == "");
       CHECK(perform(again) == "");
-      const std::string second = exported(again);
-      CHECK(exported(imported(second)) == second);
+      const std::string second = to_mscclpp(again);
+      CHECK(to_mscclpp(from_mscclpp(second)) == second);
     });
   CHECK(written > (sanitized ? 100 : 500));
 }
@@ -99,7 +88,7 @@ TEST_CASE("a step that is turns late comes after those that aren't, wherever it 
   }
   const Plan plan(header, std::move(programs));
   REQUIRE(verify(plan).proved());
-  CHECK(performed(exported(plan)) == "");
+  CHECK(performed(to_mscclpp(plan)) == "");
 }
 
 TEST_CASE("a reduction of several local and several peers' chunks is written as two") {
@@ -121,18 +110,18 @@ TEST_CASE("a reduction of several local and several peers' chunks is written as 
   }
   const Plan plan = add_credits(Plan(header, std::move(programs)));
   REQUIRE(verify(plan).proved());
-  const std::string text = exported(plan);
+  const std::string text = to_mscclpp(plan);
   CHECK(text.find("rre\"") != std::string::npos);
   CHECK(performed(text) == "");
-  CHECK(verify(imported(text)).proved());
+  CHECK(verify(from_mscclpp(text)).proved());
 }
 
 TEST_CASE("a plan from MSCCL XML becomes one of MSCCL++") {
   const auto plan = import_msccl_xml(data("ring3.xml"));
   REQUIRE(plan);
-  const std::string text = exported(*plan);
+  const std::string text = to_mscclpp(*plan);
   CHECK(performed(text) == "");
-  CHECK(verify(imported(text)).proved());
+  CHECK(verify(from_mscclpp(text)).proved());
 }
 
 TEST_CASE("what MSCCL++ JSON can't say is refused by name") {

@@ -13,6 +13,7 @@
 #include "support/catch.hpp"
 #include "support/folders.hpp"
 #include "text_interpreter.hpp"
+#include "texts.hpp"
 
 using namespace rondo;
 using namespace rondo::test;
@@ -37,30 +38,18 @@ std::vector<std::string> msccl_texts() {
   return texts;
 }
 
-Plan imported(const std::string& text) {
-  auto plan = import_msccl_xml(text);
-  if (!plan) FAIL(plan.error().detail);
-  return std::move(*plan);
-}
-
-std::string exported(const Plan& plan) {
-  auto text = export_msccl_xml(plan);
-  if (!text) FAIL(text.error().detail);
-  return std::move(*text);
-}
-
 }  // namespace
 
 TEST_CASE("a plan that was read from MSCCL XML, written and read again is the same plan") {
   REQUIRE(msccl_texts().size() >= 2);
   for (const std::string& text : msccl_texts()) {
-    const Plan plan = imported(text);
+    const Plan plan = from_msccl(text);
     INFO(plan.header.algorithm);
-    const std::string written = exported(plan);
-    const Plan again = imported(written);
+    const std::string written = to_msccl(plan);
+    const Plan again = from_msccl(written);
     CHECK(again.header == plan.header);
     CHECK(same(again, plan));
-    CHECK(exported(again) == written);
+    CHECK(to_msccl(again) == written);
     CHECK(perform(again) == "");
   }
 }
@@ -74,14 +63,14 @@ TEST_CASE("the planner's plans, written as MSCCL XML, do what they did") {
         const auto plan = plan_of(request_of(collective, ranks, 1 << 20, ranks / 2), std::string(algorithm), false);
         if (!plan) continue;
         INFO(algorithm << " " << to_string(collective) << " " << ranks);
-        const std::string text = exported(*plan);
+        const std::string text = to_msccl(*plan);
         CHECK(judged(text, plan->header, 2) == "");
-        const Plan again = imported(text);
+        const Plan again = from_msccl(text);
         CHECK(again.header.collective == collective);
         CHECK(again.header.root == plan->header.root);
         CHECK(perform(again) == "");
         CHECK(verify(again).proved());
-        CHECK(exported(again) == text);
+        CHECK(to_msccl(again) == text);
         ++written;
       }
   CHECK(written > 150);
@@ -152,9 +141,9 @@ TEST_CASE("an edit of an MSCCL file that changes what it does is refused, as its
   std::mt19937 random(11);
   std::vector<std::string> texts = msccl_texts();
   for (const char* algorithm : {"tree", "halving_doubling", "bine"})
-    texts.push_back(exported(*plan_of(request_of(Collective::all_reduce, 6, 1 << 20), algorithm, false)));
+    texts.push_back(to_msccl(*plan_of(request_of(Collective::all_reduce, 6, 1 << 20), algorithm, false)));
   for (const std::string& text : texts) {
-    const Plan plan = imported(text);
+    const Plan plan = from_msccl(text);
     INFO(plan.header.algorithm);
     CHECK(judged(text, plan.header, 1) == "");
     CHECK_FALSE(is_refused(text));
@@ -186,5 +175,5 @@ TEST_CASE("what MSCCL XML can't say is refused with its place") {
   CHECK(refused(plan_of(request_of(Collective::all_reduce, 4, 64 << 10), "direct_two_shot"), "rank"));
   Plan strange = *plan_of(request_of(Collective::all_reduce, 3, 1 << 20), "ring", false);
   strange.header.algorithm = "a<b>&\"c\"";
-  CHECK(imported(exported(strange)).header.algorithm == strange.header.algorithm);
+  CHECK(from_msccl(to_msccl(strange)).header.algorithm == strange.header.algorithm);
 }

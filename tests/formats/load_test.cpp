@@ -28,7 +28,7 @@ class File {
   std::string path_;
 };
 
-std::string error_of(const std::string& path) {
+std::string load_error(const std::string& path) {
   const Result<Plan> plan = load_plan(path);
   return plan ? "" : to_string(plan.error());
 }
@@ -66,13 +66,13 @@ TEST_CASE("only a top-level \"gpus\" makes a JSON file one of MSCCL++") {
 
 TEST_CASE("a file that is no plan is an error that names the file and what is accepted") {
   const File file("plan: yes\n");
-  CHECK(error_of(file.path())
+  CHECK(load_error(file.path())
             .find(file.path() + ": neither JSON nor XML; a plan is Rondo JSON, MSCCL XML or MSCCL++ JSON") !=
         std::string::npos);
   const File empty("");
-  CHECK(error_of(empty.path()).find("neither JSON nor XML") != std::string::npos);
+  CHECK(load_error(empty.path()).find("neither JSON nor XML") != std::string::npos);
   const File broken("<algo");
-  CHECK(error_of(broken.path()).find(broken.path() + ": not well-formed XML") != std::string::npos);
+  CHECK(load_error(broken.path()).find(broken.path() + ": not well-formed XML") != std::string::npos);
 }
 
 TEST_CASE("a plan file that can't be read is an io error with the system's number") {

@@ -3,9 +3,12 @@
 #include "perform.hpp"
 #include "rondo/formats.hpp"
 #include "support/catch.hpp"
+#include "texts.hpp"
 
 using namespace rondo;
 using test::data;
+using test::from_msccl;
+using test::msccl_error;
 using test::perform;
 using test::with;
 
@@ -37,17 +40,6 @@ std::string algo(const std::string& collective, int gpus, int chunks, bool in_pl
          "\">" + body + "</algo>";
 }
 
-Plan imported(const std::string& text) {
-  const Result<Plan> plan = import_msccl_xml(text);
-  if (!plan) FAIL(to_string(plan.error()));
-  return *plan;
-}
-
-std::string error_of(const std::string& text) {
-  const Result<Plan> plan = import_msccl_xml(text);
-  return plan ? "" : to_string(plan.error());
-}
-
 std::vector<Step> all_steps(const Plan& plan) {
   std::vector<Step> steps;
   for (std::uint32_t rank = 0; rank < plan.header.ranks; ++rank) {
@@ -59,7 +51,7 @@ std::vector<Step> all_steps(const Plan& plan) {
 }  // namespace
 
 TEST_CASE("a two-gpu MSCCL ring becomes the plan it describes") {
-  const Plan plan = imported(data("ring2.xml"));
+  const Plan plan = from_msccl(data("ring2.xml"));
   CHECK(plan.header.algorithm == "ring2");
   CHECK(plan.header.collective == Collective::all_reduce);
   CHECK(plan.header.ranks == 2);
@@ -85,7 +77,7 @@ TEST_CASE("a two-gpu MSCCL ring becomes the plan it describes") {
 }
 
 TEST_CASE("a three-gpu MSCCL ring runs in place and out of place, and its nop orders the two thread blocks") {
-  const Plan plan = imported(data("ring3.xml"));
+  const Plan plan = from_msccl(data("ring3.xml"));
   CHECK(plan.header.in_place);
   CHECK(plan.header.out_of_place);
   CHECK(plan.header.min_bytes == 1024);
@@ -99,7 +91,7 @@ TEST_CASE("a three-gpu MSCCL ring runs in place and out of place, and its nop or
 
 TEST_CASE("a reduction that completes a value is marked as finishing, and no other") {
   int finishing = 0;
-  for (const Step& s : all_steps(imported(data("ring3.xml")))) {
+  for (const Step& s : all_steps(from_msccl(data("ring3.xml")))) {
     if (s.kind != StepKind::reduce) CHECK_FALSE(s.finish);
     if (s.finish) CHECK(s.destinations[0].buffer == Buffer::output);
     finishing += s.finish;
@@ -110,7 +102,7 @@ TEST_CASE("a reduction that completes a value is marked as finishing, and no oth
 TEST_CASE("ranks that combine the same values combine them in the same order") {
   const std::string exchange = step(0, "s", "i0", "i0") + step(1, "rrc", "i0", "i0");
   const Plan plan =
-      imported(algo("allreduce", 2, 1, true, gpu(0, block(0, 1, 1, exchange)) + gpu(1, block(0, 0, 0, exchange))));
+      from_msccl(algo("allreduce", 2, 1, true, gpu(0, block(0, 1, 1, exchange)) + gpu(1, block(0, 0, 0, exchange))));
   CHECK(plan.program(0).lanes[0].steps[1].sources[0].buffer == Buffer::input);
   CHECK(plan.program(1).lanes[0].steps[1].sources[0].buffer == Buffer::link);
   CHECK(perform(plan) == "");
@@ -121,7 +113,7 @@ TEST_CASE("an input chunk that is overwritten in place is read from the output f
   const std::string first = step(0, "rrc", "i0", "i0") + step(1, "s", "i0", "i0");
   const std::string second = step(0, "s", "i0", "i0") + step(1, "r", "i0", "i0");
   const Plan plan =
-      imported(algo("allreduce", 2, 1, true, gpu(0, block(0, 1, 1, first)) + gpu(1, block(0, 0, 0, second))));
+      from_msccl(algo("allreduce", 2, 1, true, gpu(0, block(0, 1, 1, first)) + gpu(1, block(0, 0, 0, second))));
   CHECK(plan.program(0).lanes[0].steps[1].sources[0].buffer == Buffer::output);
   CHECK(perform(plan) == "");
 }
@@ -130,7 +122,7 @@ TEST_CASE("an in-place all-gather that reads its own block of the output reads t
   const auto steps = [](const std::string& mine, const std::string& other) {
     return step(0, "s", mine, mine) + step(1, "r", other, other);
   };
-  const Plan plan = imported(algo(
+  const Plan plan = from_msccl(algo(
       "allgather", 2, 2, true, gpu(0, block(0, 1, 1, steps("o0", "o1"))) + gpu(1, block(0, 0, 0, steps("o1", "o0")))));
   CHECK(plan.header.chunks_per_block == 1);
   CHECK(plan.program(1).lanes[0].steps[0].sources == Operands{{Buffer::input, self, 0, 1}});
@@ -147,7 +139,7 @@ TEST_CASE("partial results that an in-place reduce-scatter keeps in other ranks'
                          step(3, "rrc", mine, mine)),
                1);
   };
-  const Plan plan = imported(algo("reduce_scatter", 2, 2, true, gpu_of(0) + gpu_of(1)));
+  const Plan plan = from_msccl(algo("reduce_scatter", 2, 2, true, gpu_of(0) + gpu_of(1)));
   CHECK(plan.header.scratch_chunks == 3);
   CHECK(perform(plan) == "");
 }
@@ -157,7 +149,7 @@ TEST_CASE("an input written out of place gets scratch of its own") {
     return gpu(id, block(0, 1 - id, 1 - id,
                          step(0, "s", "i0", "i0") + step(1, "rrc", "i0", "i0") + step(2, "cpy", "i0", "o0")));
   };
-  const Plan plan = imported(algo("allreduce", 2, 1, false, gpu_of(0) + gpu_of(1)));
+  const Plan plan = from_msccl(algo("allreduce", 2, 1, false, gpu_of(0) + gpu_of(1)));
   CHECK(plan.header.scratch_chunks == 1);
   CHECK(plan.header.out_of_place);
   CHECK_FALSE(plan.header.in_place);
@@ -171,7 +163,7 @@ TEST_CASE("a step over chunks that lie in different places is split, and its mes
   const std::string second = step(0, "s", "i0", "i0") + step(1, "r", "i0", "s0", 2) + step(2, "s", "i1", "i1");
   const std::string third = step(0, "cpy", "s0", "i0", 1, 0, 1) + step(1, "re", "s1", "i1", 1, 0, 2);
   const Plan plan =
-      imported(algo("allreduce", 2, 2, true,
+      from_msccl(algo("allreduce", 2, 2, true,
                     gpu(0, block(0, 1, 1, first)) + gpu(1, block(0, 0, 0, second) + block(1, -1, -1, third), 2)));
   const Program waiting = plan.program(1);
   const std::vector<Step> steps = waiting.lanes[1].steps;
@@ -188,12 +180,12 @@ TEST_CASE("a step over chunks that lie in different places is split, and its mes
 
 TEST_CASE("the root of a broadcast is the gpu whose data is read, of a reduce the one that ends with all") {
   const Plan broadcast =
-      imported(algo("broadcast", 2, 1, false,
+      from_msccl(algo("broadcast", 2, 1, false,
                     gpu(0, block(0, -1, 1, step(0, "r", "o0", "o0"))) +
                         gpu(1, block(0, 0, -1, step(0, "s", "i0", "o0") + step(1, "cpy", "i0", "o0")))));
   CHECK(broadcast.header.root == 1);
   CHECK(perform(broadcast) == "");
-  const Plan reduce = imported(
+  const Plan reduce = from_msccl(
       algo("reduce", 2, 1, false,
            gpu(0, block(0, 1, -1, step(0, "s", "i0", "o0"))) + gpu(1, block(0, -1, 0, step(0, "rrc", "i0", "o0")))));
   CHECK(reduce.header.root == 1);
@@ -208,7 +200,7 @@ TEST_CASE("an all-to-all's chunks are counted by block") {
                          step(0, "cpy", "i" + mine, "o" + mine) + step(1, "s", "i" + other, "o0") +
                              step(2, "r", "i0", "o" + other)));
   };
-  const Plan plan = imported(algo("alltoall", 2, 2, false, gpu_of(0) + gpu_of(1)));
+  const Plan plan = from_msccl(algo("alltoall", 2, 2, false, gpu_of(0) + gpu_of(1)));
   CHECK(plan.header.chunks_per_block == 1);
   CHECK(perform(plan) == "");
 }
@@ -226,7 +218,7 @@ TEST_CASE("a plan that leans on deep links gets the depth it needs") {
   const std::string first =
       gpu(0, block(0, 1, -1, sends + token) + block(1, 1, -1, step(0, "s", "i0", "o0", 1, 0, 4), 1) +
                  block(2, -1, -1, step(0, "cpy", "i0", "o0", 6)));
-  const Plan plan = imported(algo("broadcast", 2, 6, false, first + gpu(1, block(0, -1, 0, receives) + late, 1)));
+  const Plan plan = from_msccl(algo("broadcast", 2, 6, false, first + gpu(1, block(0, -1, 0, receives) + late, 1)));
   CHECK(plan.header.depth == 5);
   CHECK(perform(plan, false, 4) != "");
   CHECK(perform(plan) == "");
@@ -238,22 +230,22 @@ TEST_CASE("a dependency on a nop is one on the step that follows it") {
                                 "cnt=\"1\" depid=\"-1\" deps=\"-1\"",
                                 "<step s=\"2\" type=\"rrc\" srcbuf=\"i\" srcoff=\"1\" dstbuf=\"o\" dstoff=\"1\" "
                                 "cnt=\"1\" depid=\"1\" deps=\"0\"");
-  const Plan plan = imported(text);
+  const Plan plan = from_msccl(text);
   CHECK(plan.program(0).lanes[0].steps[2].after == Afters{{1, 0}});
   CHECK(perform(plan) != "");  // each now waits for the other
-  const Plan later = imported(with(text, "depid=\"1\" deps=\"0\"", "depid=\"1\" deps=\"2\""));
+  const Plan later = from_msccl(with(text, "depid=\"1\" deps=\"0\"", "depid=\"1\" deps=\"2\""));
   CHECK(later.program(0).lanes[0].steps[2].after == Afters{{1, 1}});
 }
 
 TEST_CASE("a wrong chunk in an MSCCL file stays wrong in the plan") {
-  CHECK(perform(imported(with(data("ring2.xml"), "type=\"r\" srcbuf=\"i\" srcoff=\"0\" dstbuf=\"i\" dstoff=\"0\"",
+  CHECK(perform(from_msccl(with(data("ring2.xml"), "type=\"r\" srcbuf=\"i\" srcoff=\"0\" dstbuf=\"i\" dstoff=\"0\"",
                               "type=\"r\" srcbuf=\"i\" srcoff=\"0\" dstbuf=\"i\" dstoff=\"1\""))) != "");
-  CHECK(perform(imported(with(data("ring3.xml"), "type=\"rrs\" srcbuf=\"i\" srcoff=\"2\"",
+  CHECK(perform(from_msccl(with(data("ring3.xml"), "type=\"rrs\" srcbuf=\"i\" srcoff=\"2\"",
                               "type=\"rrs\" srcbuf=\"i\" srcoff=\"1\""))) != "");
 }
 
 TEST_CASE("an MSCCL file without an end to its messages imports, so that the verifier can say so") {
-  const Plan plan = imported(with(data("ring2.xml"),
+  const Plan plan = from_msccl(with(data("ring2.xml"),
                                   "<step s=\"2\" type=\"r\" srcbuf=\"i\" srcoff=\"0\" dstbuf=\"i\" dstoff=\"0\" "
                                   "cnt=\"1\" depid=\"-1\" deps=\"-1\" hasdep=\"0\"/>",
                                   ""));
@@ -314,27 +306,27 @@ TEST_CASE("what is wrong with an MSCCL file is named with its element and attrib
   };
   for (const Case& c : cases) {
     INFO(c.from << " -> " << c.to);
-    const std::string error = error_of(with(data("ring2.xml"), c.from, c.to));
+    const std::string error = msccl_error(with(data("ring2.xml"), c.from, c.to));
     INFO(error);
     CHECK(error.find(c.says) != std::string::npos);
   }
-  CHECK(error_of("").find("not well-formed XML") != std::string::npos);
-  CHECK(error_of("<system version=\"1\"/>").find("expected the root element <algo>, found <system>") !=
+  CHECK(msccl_error("").find("not well-formed XML") != std::string::npos);
+  CHECK(msccl_error("<system version=\"1\"/>").find("expected the root element <algo>, found <system>") !=
         std::string::npos);
 }
 
 TEST_CASE("two thread blocks on one link are an error that names both") {
   const std::string two = block(2, 1, -1, step(0, "s", "i0", "o0"), 3) + block(5, 1, -1, step(0, "s", "i0", "o0"), 3);
-  CHECK(error_of(algo("allreduce", 2, 1, true, gpu(0, two) + gpu(1, "")))
+  CHECK(msccl_error(algo("allreduce", 2, 1, true, gpu(0, two) + gpu(1, "")))
             .find("gpu 0: tb 2 and tb 5 both send to gpu 1 on channel 3") != std::string::npos);
 }
 
 TEST_CASE("counts that no machine holds are refused before memory is asked for") {
   std::string gpus;
   for (int id = 0; id < 100; ++id) gpus += gpu(id, "", 65536);
-  CHECK(error_of(algo("allreduce", 100, 65536, true, gpus)).find("chunks in all buffers") != std::string::npos);
+  CHECK(msccl_error(algo("allreduce", 100, 65536, true, gpus)).find("chunks in all buffers") != std::string::npos);
   std::string steps;
   for (int s = 0; s < 200; ++s) steps += step(s, "cpy", "i0", "o0", 65536);
-  CHECK(error_of(algo("allreduce", 1, 65536, false, gpu(0, block(0, -1, -1, steps)))).find("steps touch") !=
+  CHECK(msccl_error(algo("allreduce", 1, 65536, false, gpu(0, block(0, -1, -1, steps)))).find("steps touch") !=
         std::string::npos);
 }

@@ -1,24 +1,16 @@
 #include "perform.hpp"
 #include "rondo/formats.hpp"
 #include "support/catch.hpp"
+#include "texts.hpp"
 
 using namespace rondo;
 using test::data;
+using test::from_mscclpp;
+using test::mscclpp_error;
 using test::perform;
 using test::with;
 
 namespace {
-
-Plan imported(const std::string& text) {
-  const Result<Plan> plan = import_mscclpp_json(text);
-  if (!plan) FAIL(to_string(plan.error()));
-  return *plan;
-}
-
-std::string error_of(const std::string& text) {
-  const Result<Plan> plan = import_mscclpp_json(text);
-  return plan ? "" : to_string(plan.error());
-}
 
 /// A plan of one gpu whose thread blocks have the given operations.
 std::string one_gpu(const std::vector<std::string>& blocks, const std::string& semaphores = "", int scratch = 2) {
@@ -57,7 +49,7 @@ std::vector<Step> steps_of(const Plan& plan, std::uint32_t rank, std::uint32_t l
 }  // namespace
 
 TEST_CASE("an MSCCL++ two-shot in packets becomes writes, signals and waits") {
-  const Plan plan = imported(data("two_shot_packets.json"));
+  const Plan plan = from_mscclpp(data("two_shot_packets.json"));
   CHECK(plan.header.algorithm == "two_shot_packets");
   CHECK(plan.header.collective == Collective::all_reduce);
   CHECK(plan.header.chunks_per_block == 4);
@@ -85,7 +77,7 @@ TEST_CASE("an MSCCL++ two-shot in packets becomes writes, signals and waits") {
 }
 
 TEST_CASE("an MSCCL++ plan over peers' inputs is direct, and what it writes there goes to outputs") {
-  const Plan plan = imported(data("two_shot_direct.json"));
+  const Plan plan = from_mscclpp(data("two_shot_direct.json"));
   CHECK(plan.header.protocol == Protocol::direct);
   CHECK(plan.header.in_place);
   CHECK_FALSE(plan.header.out_of_place);
@@ -105,21 +97,21 @@ TEST_CASE("the second channel to a peer ends at the peer's second channel back")
   // gpu 0 signals and waits on its second channel, gpu 1 still on its first: they never meet.
   text = with(text, "\"connected_to\": [1]", "\"connected_to\": [1, 1]");
   text = with(text, "\"channel_ids\": [0]}], \"remote_buffer_refs\"", "\"channel_ids\": [1]}], \"remote_buffer_refs\"");
-  CHECK(error_of(text).find(
+  CHECK(mscclpp_error(text).find(
             "gpus[0].threadblocks[0].ops[1]: it waits on channel 1 from gpu 1, which has no channel for it") !=
         std::string::npos);
 }
 
 TEST_CASE("a barrier orders the thread blocks that come to it") {
   const std::string first = transfer("i0+2", "s0+2") + "," + barrier + "," + transfer("s1+1", "o1+1");
-  const Plan plan = imported(one_gpu({first, std::string(barrier) + "," + transfer("s0+1", "o0+1")}));
+  const Plan plan = from_mscclpp(one_gpu({first, std::string(barrier) + "," + transfer("s0+1", "o0+1")}));
   const std::vector<Step> waiting = steps_of(plan, 0, 1);
   REQUIRE(waiting.size() >= 3);
   CHECK(waiting[0].kind == StepKind::signal);
   CHECK(waiting[1].wait == WaitFor{0, 0, 0, 0});
   CHECK(perform(plan) == "");
-  CHECK(error_of(one_gpu({first})).find("barrier 3 is for 2 thread blocks, but 1 come to it") != std::string::npos);
-  CHECK(error_of(one_gpu({first, std::string(barrier) + "," + barrier}))
+  CHECK(mscclpp_error(one_gpu({first})).find("barrier 3 is for 2 thread blocks, but 1 come to it") != std::string::npos);
+  CHECK(mscclpp_error(one_gpu({first, std::string(barrier) + "," + barrier}))
             .find("thread block 0 comes to barrier 3 only 1 times") != std::string::npos);
 }
 
@@ -128,16 +120,16 @@ TEST_CASE("a semaphore orders release before acquire, less what it holds at firs
   const std::string acquire = R"({"name": "sem_acquire", "semaphore_ids": [0]})";
   const std::vector<std::string> blocks{transfer("i0+2", "s0+2") + "," + release,
                                         acquire + "," + transfer("s0+2", "o0+2")};
-  const Plan plan = imported(one_gpu(blocks, R"({"init_value": 0})"));
+  const Plan plan = from_mscclpp(one_gpu(blocks, R"({"init_value": 0})"));
   CHECK(steps_of(plan, 0, 1).at(0).wait == WaitFor{0, 0, 0, 0});
   CHECK(perform(plan) == "");
-  const Plan held = imported(one_gpu(blocks, R"({"init_value": 1})"));
+  const Plan held = from_mscclpp(one_gpu(blocks, R"({"init_value": 1})"));
   CHECK(steps_of(held, 0, 1).at(0).kind == StepKind::copy);
-  CHECK(error_of(one_gpu({acquire, release + "," + acquire}, R"({"init_value": 0})"))
+  CHECK(mscclpp_error(one_gpu({acquire, release + "," + acquire}, R"({"init_value": 0})"))
             .find("not supported: acquisitions of semaphore 0 from two thread blocks") != std::string::npos);
-  CHECK(error_of(one_gpu({acquire}, R"({"init_value": 0})"))
+  CHECK(mscclpp_error(one_gpu({acquire}, R"({"init_value": 0})"))
             .find("it waits for release of semaphore 0 number 1; there are 0") != std::string::npos);
-  CHECK(error_of(one_gpu({acquire})).find("expected an index below 0, the number of the gpu's semaphores") !=
+  CHECK(mscclpp_error(one_gpu({acquire})).find("expected an index below 0, the number of the gpu's semaphores") !=
         std::string::npos);
 }
 
@@ -145,31 +137,31 @@ TEST_CASE("thread blocks that share an operation each do a slice of every chunk"
   const auto part = [](int k) {
     return transfer("i0+2", "o0+2", R"(, "tbg_info": {"tb_id": )" + std::to_string(k) + R"(, "tbg_size": 3})");
   };
-  const Plan plan = imported(one_gpu({part(0), part(1), part(2)}));
+  const Plan plan = from_mscclpp(one_gpu({part(0), part(1), part(2)}));
   CHECK(plan.header.chunks_per_block == 6);
   CHECK(steps_of(plan, 0, 1).at(0).sources == Operands{{Buffer::input, self, 2, 2}});
   CHECK(perform(plan) == "");
-  CHECK(perform(imported(one_gpu({part(0), part(1), part(1)}))) != "");
+  CHECK(perform(from_mscclpp(one_gpu({part(0), part(1), part(1)}))) != "");
 }
 
 TEST_CASE("packets that one thread block both writes and reads need no wait") {
   const std::string pack = transfer("i0+2", "s0+2", "", "cpkt");
   const std::string unpack = transfer("s0+2", "o0+2", "", "upkt");
-  const Plan plan = imported(one_gpu({pack + "," + unpack}));
+  const Plan plan = from_mscclpp(one_gpu({pack + "," + unpack}));
   CHECK(steps_of(plan, 0, 0).at(1).kind == StepKind::copy);
   CHECK(perform(plan) == "");
-  CHECK(error_of(one_gpu({unpack + "," + pack}))
+  CHECK(mscclpp_error(one_gpu({unpack + "," + pack}))
             .find("gpus[0].threadblocks[0].ops[0]: it waits for what its own thread block does later") !=
         std::string::npos);
-  CHECK(error_of(one_gpu({unpack})).find("nobody writes packets to chunk 0 of its scratch") != std::string::npos);
-  CHECK(error_of(one_gpu({pack + "," + unpack, pack}))
+  CHECK(mscclpp_error(one_gpu({unpack})).find("nobody writes packets to chunk 0 of its scratch") != std::string::npos);
+  CHECK(mscclpp_error(one_gpu({pack + "," + unpack, pack}))
             .find("not supported: packets for chunk 0 of gpu 0's scratch from both") != std::string::npos);
 }
 
 TEST_CASE("operations with a meaning only on GPUs are refused by name and place") {
   for (const char* name : {"glres", "gstore", "gstorepkt", "pipeline"}) {
     const std::string error =
-        error_of(with(data("two_shot_direct.json"), "\"name\": \"rres\"", std::string("\"name\": \"") + name + "\""));
+        mscclpp_error(with(data("two_shot_direct.json"), "\"name\": \"rres\"", std::string("\"name\": \"") + name + "\""));
     CHECK(error.find(std::string("unsupported: not supported: op ") + name + " at gpus[0].threadblocks[0].ops[2]") !=
           std::string::npos);
   }
@@ -180,16 +172,16 @@ TEST_CASE("signals on one channel from two thread blocks are refused with both n
   const std::string extra = R"(,{"id": 1, "ops": [{"name": "signal", "channel_ids": [0], "channel_type": "memory"}],
     "channels": [{"channel_type": "memory", "channel_ids": [0]}]}], )";
   text = with(text, "}], \n  \"channels\"", "}" + extra + "\n  \"channels\"");
-  const std::string error = error_of(text);
+  const std::string error = mscclpp_error(text);
   INFO(error);
   CHECK(error.find("not supported: signals on channel 0 from two thread blocks, at gpus[0].threadblocks[0].ops[0] and "
                    "gpus[0].threadblocks[1].ops[0]") != std::string::npos);
 }
 
 TEST_CASE("a wrong chunk in an MSCCL++ plan stays wrong") {
-  CHECK(perform(imported(with(data("two_shot_packets.json"), "\"type\": \"o\", \"index\": 0",
+  CHECK(perform(from_mscclpp(with(data("two_shot_packets.json"), "\"type\": \"o\", \"index\": 0",
                               "\"type\": \"o\", \"index\": 1"))) != "");
-  CHECK(perform(imported(with(data("two_shot_direct.json"), "\"type\": \"i\", \"index\": 0",
+  CHECK(perform(from_mscclpp(with(data("two_shot_direct.json"), "\"type\": \"i\", \"index\": 0",
                               "\"type\": \"i\", \"index\": 1"))) != "");
 }
 
@@ -233,18 +225,18 @@ TEST_CASE("what is wrong with an MSCCL++ plan is named with its path") {
   };
   for (const Case& c : cases) {
     INFO(c.from << " -> " << c.to);
-    const std::string error = error_of(with(data("two_shot_packets.json"), c.from, c.to));
+    const std::string error = mscclpp_error(with(data("two_shot_packets.json"), c.from, c.to));
     INFO(error);
     CHECK(error.find(c.says) != std::string::npos);
   }
   const char* const missing_signal = R"({"name": "signal", "channel_ids": [0], "channel_type": "memory"}, )";
   CHECK(
-      error_of(with(data("two_shot_direct.json"), missing_signal, ""))
+      mscclpp_error(with(data("two_shot_direct.json"), missing_signal, ""))
           .find("gpus[1].threadblocks[0].ops[4]: it waits for signal on channel 0 from gpu 0 number 2; there are 1") !=
       std::string::npos);
   for (const char* text : {"", "[]", "3", "null", "{}", "{\"gpus\": 3}",
                            "{\"name\": \"a\", \"collective\": \"allreduce\", \"inplace\": true, \"gpus\": []}"}) {
-    CHECK(error_of(text) != "");
+    CHECK(mscclpp_error(text) != "");
   }
-  CHECK(error_of(std::string(100000, '[')).find("nested more than") != std::string::npos);
+  CHECK(mscclpp_error(std::string(100000, '[')).find("nested more than") != std::string::npos);
 }
