@@ -1,5 +1,6 @@
 #include <functional>
 
+#include "has.hpp"
 #include "samples.hpp"
 #include "support/catch.hpp"
 
@@ -40,11 +41,6 @@ std::string bad_header(const std::function<void(PlanHeader&)>& spoil) {
 /// Spoils lane 1 of rank 1 at one step.
 std::string bad_step(std::size_t step, const std::function<void(Step&)>& spoil) {
   return spoilt([&](PlanHeader&, std::vector<Program>& programs) { spoil(programs[1].lanes[1].steps[step]); });
-}
-
-bool has(const std::string& text, const std::string& part) {
-  UNSCOPED_INFO("\"" << text << "\" should hold \"" << part << "\"");
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace

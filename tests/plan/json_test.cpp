@@ -1,5 +1,6 @@
 #include <random>
 
+#include "has.hpp"
 #include "samples.hpp"
 #include "support/catch.hpp"
 #include "support/sanitized.hpp"
@@ -102,11 +103,6 @@ std::string with(const std::string& from, const std::string& to) {
   const std::size_t at = text.find(from);
   REQUIRE(at != std::string::npos);
   return problem(text.replace(at, from.size(), to));
-}
-
-bool has(const std::string& text, const std::string& part) {
-  UNSCOPED_INFO("\"" << text << "\" should hold \"" << part << "\"");
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace

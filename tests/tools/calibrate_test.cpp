@@ -16,8 +16,6 @@ namespace {
 using namespace rondo;
 using Words = std::vector<std::string>;
 
-bool contains(const std::string& text, const std::string& word) { return text.find(word) != std::string::npos; }
-
 /// Where a calibration is to be kept: a folder that isn't there yet.
 struct Cache {
   rondo::test::Folder folder;

@@ -14,10 +14,6 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-bool contains(const std::string& text, const std::string& word) {
-  return text.find(word) != std::string::npos;
-}
-
 struct Refused {
   Words arguments;
   Words settings;

@@ -12,8 +12,6 @@ using Words = std::vector<std::string>;
 
 constexpr int patience_s = 15;  // of a user; the doctor's own worst case is below it
 
-bool contains(const std::string& text, const std::string& word) { return text.find(word) != std::string::npos; }
-
 Finished doctor(const Words& settings = {}, const Words& flags = {}) {
   Words command{rondo_program(), "doctor"};
   command.insert(command.end(), flags.begin(), flags.end());

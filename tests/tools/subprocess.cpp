@@ -105,9 +105,11 @@ std::string refusal(const Finished& finished, const std::vector<std::string>& wo
   if (std::count(finished.err.begin(), finished.err.end(), '\n') != 1 || finished.err.back() != '\n')
     return "expected one line" + said;
   for (const std::string& word : words)
-    if (finished.err.find(word) == std::string::npos) return "'" + word + "' is missing" + said;
+    if (!contains(finished.err, word)) return "'" + word + "' is missing" + said;
   return "";
 }
+
+bool contains(const std::string& text, const std::string& word) { return text.find(word) != std::string::npos; }
 
 std::string rondo_program() {
   return RONDO_BINARY_DIR "/bin/rondo";

@@ -19,6 +19,9 @@ Finished run(const std::vector<std::string>& words, const std::vector<std::strin
 /// "" when the program refused its input as it should: exit code 2, and one line on stderr that has all of `words`.
 std::string refusal(const Finished& finished, const std::vector<std::string>& words);
 
+/// Whether the text has that word.
+bool contains(const std::string& text, const std::string& word);
+
 /// The programs of this build.
 std::string rondo_program();
 std::string bench_program();
