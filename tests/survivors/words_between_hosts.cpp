@@ -10,8 +10,8 @@ namespace {
 using rondo::Hearsay;
 using Table = std::vector<std::uint64_t>;
 
-struct Rank {
-  Rank(std::uint32_t number, std::uint32_t ranks) : known(number, ranks), inbox(ranks), begun(ranks) {}
+struct RankOfHost {
+  RankOfHost(std::uint32_t number, std::uint32_t ranks) : known(number, ranks), inbox(ranks), begun(ranks) {}
 
   Hearsay known;
   std::uint32_t host = 0;
@@ -39,7 +39,7 @@ class WordsBetweenHosts final : public Words {
   /// What it had sent comes in up to some message, for each of the others another one.
   void crash(std::uint32_t rank) override {
     ranks_[rank].crashed = true;
-    for (Rank& peer : ranks_) lose_some(peer.inbox[rank]);
+    for (RankOfHost& peer : ranks_) lose_some(peer.inbox[rank]);
   }
 
   void leave(std::uint32_t rank) override {
@@ -96,7 +96,7 @@ class WordsBetweenHosts final : public Words {
 
   /// The next that there is from this peer, and that it has gone once there is no more.
   std::string hear(std::uint32_t rank, std::uint32_t peer) {
-    Rank& self = ranks_[rank];
+    RankOfHost& self = ranks_[rank];
     const std::uint64_t before = self.known.word(peer);
     const bool gone = is_gone(peer) || torn_[rank][peer];
     if (shares_host(rank, peer)) {
@@ -126,7 +126,7 @@ class WordsBetweenHosts final : public Words {
   }
 
   Random& random_;
-  std::vector<Rank> ranks_;
+  std::vector<RankOfHost> ranks_;
   std::vector<std::vector<bool>> torn_;
   std::uint64_t tears_left_ = 0;
   bool is_torn_ = false;

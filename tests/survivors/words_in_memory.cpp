@@ -12,7 +12,7 @@ struct Look {
   bool gone = false;
 };
 
-struct Rank {
+struct RankInMemory {
   std::uint64_t word = 0;
   bool gone = false;
   std::vector<bool> knows_gone;  // by peer
@@ -22,7 +22,7 @@ struct Rank {
 class WordsInMemory final : public Words {
  public:
   WordsInMemory(std::uint32_t ranks, Random& random) : random_(random), ranks_(ranks) {
-    for (Rank& rank : ranks_) rank.knows_gone.resize(ranks);
+    for (RankInMemory& rank : ranks_) rank.knows_gone.resize(ranks);
   }
 
   void publish(std::uint32_t rank, std::uint64_t word) override { ranks_[rank].word = word; }
@@ -75,7 +75,7 @@ class WordsInMemory final : public Words {
   }
 
   Random& random_;
-  std::vector<Rank> ranks_;
+  std::vector<RankInMemory> ranks_;
 };
 
 }  // namespace
