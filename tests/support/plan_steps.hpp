@@ -8,17 +8,17 @@
 
 namespace rondo::test {
 
-inline Operand input(std::uint32_t index, std::uint32_t rank = self) {
-  return {Buffer::input, rank, index, 1};
+inline Operand input(std::uint32_t index, std::uint32_t rank = self, std::uint32_t count = 1) {
+  return {Buffer::input, rank, index, count};
 }
-inline Operand output(std::uint32_t index, std::uint32_t rank = self) {
-  return {Buffer::output, rank, index, 1};
+inline Operand output(std::uint32_t index, std::uint32_t rank = self, std::uint32_t count = 1) {
+  return {Buffer::output, rank, index, count};
 }
-inline Operand scratch(std::uint32_t index, std::uint32_t rank = self) {
-  return {Buffer::scratch, rank, index, 1};
+inline Operand scratch(std::uint32_t index, std::uint32_t rank = self, std::uint32_t count = 1) {
+  return {Buffer::scratch, rank, index, count};
 }
-inline Operand link(std::uint32_t peer, std::uint32_t channel = 0) {
-  return {Buffer::link, peer, channel, 1};
+inline Operand link(std::uint32_t peer, std::uint32_t channel = 0, std::uint32_t count = 1) {
+  return {Buffer::link, peer, channel, count};
 }
 
 inline Step copy(Operand from, Operands to, std::uint32_t skew = 0) {

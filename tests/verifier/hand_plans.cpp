@@ -2,66 +2,15 @@
 
 #include <functional>
 
+#include "support/plan_steps.hpp"
+
 namespace rondo::test {
-namespace hand {
-
-Operand in(std::uint32_t index, std::uint32_t rank, std::uint32_t count) {
-  return {Buffer::input, rank, index, count};
-}
-Operand out(std::uint32_t index, std::uint32_t rank, std::uint32_t count) {
-  return {Buffer::output, rank, index, count};
-}
-Operand slot(std::uint32_t index, std::uint32_t rank, std::uint32_t count) {
-  return {Buffer::scratch, rank, index, count};
-}
-Operand link(std::uint32_t peer, std::uint32_t channel, std::uint32_t count) {
-  return {Buffer::link, peer, channel, count};
-}
-
-Step copy(Operand from, Operands to) {
-  Step step;
-  step.sources = {from};
-  step.destinations = std::move(to);
-  return step;
-}
-
-Step reduce(Operands from, Operands to, bool finish) {
-  Step step;
-  step.kind = StepKind::reduce;
-  step.finish = finish;
-  step.sources = std::move(from);
-  step.destinations = std::move(to);
-  return step;
-}
-
-Step signal() {
-  Step step;
-  step.kind = StepKind::signal;
-  return step;
-}
-
-Step wait(std::uint32_t rank, std::uint32_t lane, std::uint32_t number, std::uint32_t lag) {
-  Step step;
-  step.kind = StepKind::wait;
-  step.wait = {rank, lane, number, lag};
-  return step;
-}
+namespace {
 
 Step skewed(Step step, std::uint32_t skew) {
   step.skew = skew;
   return step;
 }
-
-Step after(Step step, std::uint32_t lane, std::uint32_t number) {
-  step.after.push_back({lane, number});
-  return step;
-}
-
-}  // namespace hand
-
-namespace {
-
-using namespace hand;
 
 PlanHeader header(Collective collective, std::uint32_t ranks, std::uint32_t chunks, std::uint32_t scratch,
                   std::uint32_t depth) {
@@ -105,10 +54,10 @@ Operands shard_sources(std::uint32_t rank, std::uint32_t ranks, Operand own, Buf
 Program one_shot_program(std::uint32_t rank, std::uint32_t ranks, std::uint32_t depth, bool credits) {
   Lane lane;
   if (credits) wait_for_all(lane, rank, ranks, 1, depth);
-  lane.steps.push_back(copy(in(0), {slot(0)}));
+  lane.steps.push_back(copy(input(0), {scratch(0)}));
   lane.steps.push_back(signal());
   wait_for_all(lane, rank, ranks, 0, 0);
-  lane.steps.push_back(reduce(shard_sources(rank, ranks, in(0), Buffer::scratch, 0), {out(0)}, true));
+  lane.steps.push_back(combine(shard_sources(rank, ranks, input(0), Buffer::scratch, 0), {output(0)}, true));
   if (credits) lane.steps.push_back(signal());
   return {{lane}};
 }
@@ -131,15 +80,15 @@ Plan two_shot(std::uint32_t ranks) {
   return table(made, [&](std::uint32_t rank) {
     Lane lane;
     wait_for_all(lane, rank, ranks, 2, made.depth);
-    lane.steps.push_back(copy(in(0, self, ranks), {slot(0, self, ranks)}));
+    lane.steps.push_back(copy(input(0, self, ranks), {scratch(0, self, ranks)}));
     lane.steps.push_back(signal());
     wait_for_all(lane, rank, ranks, 0, 0, 1);
     lane.steps.push_back(
-        skewed(reduce(shard_sources(rank, ranks, in(rank), Buffer::scratch, rank), {out(rank), slot(ranks)}, true), 1));
+        skewed(combine(shard_sources(rank, ranks, input(rank), Buffer::scratch, rank), {output(rank), scratch(ranks)}, true), 1));
     lane.steps.push_back(skewed(signal(), 1));
     for (const std::uint32_t peer : peers_of(rank, ranks)) {
       lane.steps.push_back(skewed(wait(peer, 0, 1), 2));
-      lane.steps.push_back(skewed(copy(slot(ranks, peer), {out(peer)}), 2));
+      lane.steps.push_back(skewed(copy(scratch(ranks, peer), {output(peer)}), 2));
     }
     lane.steps.push_back(skewed(signal(), 2));
     return Program{{lane}};
@@ -151,17 +100,17 @@ Plan two_shot_lanes(std::uint32_t ranks) {
   return table(made, [&](std::uint32_t rank) {
     Lane scatters;
     wait_for_all(scatters, rank, ranks, 1, made.depth, 0, 1);
-    scatters.steps.push_back(copy(in(0, self, ranks), {slot(0, self, ranks)}));
+    scatters.steps.push_back(copy(input(0, self, ranks), {scratch(0, self, ranks)}));
     scatters.steps.push_back(signal());
     wait_for_all(scatters, rank, ranks, 0, 0);
     scatters.steps.push_back(
-        reduce(shard_sources(rank, ranks, in(rank), Buffer::scratch, rank), {out(rank), slot(ranks)}, true));
+        combine(shard_sources(rank, ranks, input(rank), Buffer::scratch, rank), {output(rank), scratch(ranks)}, true));
     const auto reduced = static_cast<std::uint32_t>(scatters.steps.size() - 1);
     Lane gathers;
     gathers.steps.push_back(after(signal(), 0, reduced));
     for (const std::uint32_t peer : peers_of(rank, ranks)) {
       gathers.steps.push_back(wait(peer, 1, 0));
-      gathers.steps.push_back(copy(slot(ranks, peer), {out(peer)}));
+      gathers.steps.push_back(copy(scratch(ranks, peer), {output(peer)}));
     }
     gathers.steps.push_back(signal());
     return Program{{scatters, gathers}};
@@ -175,10 +124,10 @@ Plan two_shot_direct(std::uint32_t ranks) {
     Lane lane;
     lane.steps.push_back(signal());
     wait_for_all(lane, rank, ranks, 0, 0);
-    lane.steps.push_back(reduce(shard_sources(rank, ranks, in(rank), Buffer::input, rank), {out(rank)}, true));
+    lane.steps.push_back(combine(shard_sources(rank, ranks, input(rank), Buffer::input, rank), {output(rank)}, true));
     lane.steps.push_back(signal());
     wait_for_all(lane, rank, ranks, 1, 0);
-    for (const std::uint32_t peer : peers_of(rank, ranks)) lane.steps.push_back(copy(out(peer, peer), {out(peer)}));
+    for (const std::uint32_t peer : peers_of(rank, ranks)) lane.steps.push_back(copy(output(peer, peer), {output(peer)}));
     lane.steps.push_back(signal());
     wait_for_all(lane, rank, ranks, 2, 0);
     return Program{{lane}};
@@ -194,14 +143,14 @@ Plan ring(std::uint32_t ranks, std::uint32_t channels) {
     for (std::uint32_t channel = 0; channel < channels; ++channel) {
       const auto chunk = [&](std::uint32_t s) { return channel * ranks + (rank + 2 * ranks - s) % ranks; };
       Lane lane;
-      lane.steps.push_back(copy(in(chunk(0)), {link(next, channel)}));
+      lane.steps.push_back(copy(input(chunk(0)), {link(next, channel)}));
       for (std::uint32_t s = 1; s < ranks; ++s) {
         Operands to = {link(next, channel)};
-        if (s + 1 == ranks) to.push_back(out(chunk(s)));
-        lane.steps.push_back(reduce({link(before, channel), in(chunk(s))}, to, s + 1 == ranks));
+        if (s + 1 == ranks) to.push_back(output(chunk(s)));
+        lane.steps.push_back(combine({link(before, channel), input(chunk(s))}, to, s + 1 == ranks));
       }
       for (std::uint32_t s = ranks; s < 2 * ranks - 1; ++s) {
-        Operands to = {out(chunk(s))};
+        Operands to = {output(chunk(s))};
         if (s + 2 < 2 * ranks) to.push_back(link(next, channel));
         lane.steps.push_back(copy(link(before, channel), to));
       }
@@ -216,10 +165,10 @@ Plan tree_broadcast(std::uint32_t ranks, std::uint32_t root) {
   made.root = root;
   return table(made, [&](std::uint32_t rank) {
     const std::uint32_t position = (rank + ranks - root) % ranks;
-    Operands to = {out(0)};
+    Operands to = {output(0)};
     for (const std::uint32_t child : {2 * position + 1, 2 * position + 2})
       if (child < ranks) to.push_back(link((child + root) % ranks));
-    const Operand from = position == 0 ? in(0) : link(((position - 1) / 2 + root) % ranks);
+    const Operand from = position == 0 ? input(0) : link(((position - 1) / 2 + root) % ranks);
     return Program{{Lane{{copy(from, to)}}}};
   });
 }
@@ -229,9 +178,9 @@ Plan broadcast_slots(std::uint32_t ranks, std::uint32_t root, std::uint32_t dept
   made.root = root;
   return table(made, [&](std::uint32_t rank) {
     Lane lane;
-    if (rank != root) return Program{{Lane{{wait(root, 0, 0), copy(slot(0, root), {out(0)}), signal()}}}};
+    if (rank != root) return Program{{Lane{{wait(root, 0, 0), copy(scratch(0, root), {output(0)}), signal()}}}};
     wait_for_all(lane, rank, ranks, 0, depth);
-    lane.steps.push_back(copy(in(0), {slot(0), out(0)}));
+    lane.steps.push_back(copy(input(0), {scratch(0), output(0)}));
     lane.steps.push_back(signal());
     return Program{{lane}};
   });
@@ -244,9 +193,9 @@ Plan chain_reduce(std::uint32_t ranks, std::uint32_t root) {
     const std::uint32_t position = (rank + ranks - root) % ranks;
     const Operand from = link((rank + 1) % ranks, 0, 2);
     const Operand to = link((rank + ranks - 1) % ranks, 0, 2);
-    if (position + 1 == ranks) return Program{{Lane{{copy(in(0, self, 2), {to})}}}};
+    if (position + 1 == ranks) return Program{{Lane{{copy(input(0, self, 2), {to})}}}};
     const bool last = position == 0;
-    return Program{{Lane{{reduce({in(0, self, 2), from}, {last ? out(0, self, 2) : to}, last)}}}};
+    return Program{{Lane{{combine({input(0, self, 2), from}, {last ? output(0, self, 2) : to}, last)}}}};
   });
 }
 
@@ -255,11 +204,11 @@ Plan gather_slots(std::uint32_t ranks) {
   return table(made, [&](std::uint32_t rank) {
     Lane lane;
     wait_for_all(lane, rank, ranks, 1, made.depth);
-    lane.steps.push_back(copy(in(0), {slot(0), out(rank)}));
+    lane.steps.push_back(copy(input(0), {scratch(0), output(rank)}));
     lane.steps.push_back(signal());
     for (const std::uint32_t peer : peers_of(rank, ranks)) {
       lane.steps.push_back(wait(peer, 0, 0));
-      lane.steps.push_back(copy(slot(0, peer), {out(peer)}));
+      lane.steps.push_back(copy(scratch(0, peer), {output(peer)}));
     }
     lane.steps.push_back(signal());
     return Program{{lane}};
@@ -272,19 +221,19 @@ Plan scatter_slots(std::uint32_t ranks) {
     Lane lane;
     for (const std::uint32_t peer : peers_of(rank, ranks)) {
       lane.steps.push_back(wait(peer, 0, ranks - 1, made.depth));
-      lane.steps.push_back(copy(in(peer), {slot(rank, peer)}));  // put: into the peer's scratch
+      lane.steps.push_back(copy(input(peer), {scratch(rank, peer)}));  // put: into the peer's scratch
       lane.steps.push_back(signal());
     }
     Operands sources;
     for (std::uint32_t from = 0; from < ranks; ++from) {
       if (from == rank) {
-        sources.push_back(in(rank));
+        sources.push_back(input(rank));
         continue;
       }
       lane.steps.push_back(wait(from, 0, (rank + ranks - from) % ranks - 1));
-      sources.push_back(slot(from));
+      sources.push_back(scratch(from));
     }
-    lane.steps.push_back(reduce(sources, {out(0)}, true));
+    lane.steps.push_back(combine(sources, {output(0)}, true));
     lane.steps.push_back(signal());
     return Program{{lane}};
   });
@@ -295,12 +244,12 @@ Plan all_to_all_slots(std::uint32_t ranks) {
   return table(made, [&](std::uint32_t rank) {
     Lane lane;
     wait_for_all(lane, rank, ranks, 1, made.depth);
-    lane.steps.push_back(copy(in(0, self, ranks), {slot(0, self, ranks)}));
+    lane.steps.push_back(copy(input(0, self, ranks), {scratch(0, self, ranks)}));
     lane.steps.push_back(signal());
-    lane.steps.push_back(copy(in(rank), {out(rank)}));
+    lane.steps.push_back(copy(input(rank), {output(rank)}));
     for (const std::uint32_t peer : peers_of(rank, ranks)) {
       lane.steps.push_back(wait(peer, 0, 0));
-      lane.steps.push_back(copy(slot(rank, peer), {out(peer)}));
+      lane.steps.push_back(copy(scratch(rank, peer), {output(peer)}));
     }
     lane.steps.push_back(signal());
     return Program{{lane}};
@@ -312,9 +261,9 @@ Plan gather_to_root(std::uint32_t ranks, std::uint32_t root) {
   PlanHeader made = header(Collective::gather, ranks, 2, 0, 2);
   made.root = root;
   return table(made, [&](std::uint32_t rank) {
-    if (rank != root) return Program{{Lane{{copy(in(0, self, 2), {link(root, 0, 2)})}}}};
-    Lane lane{{copy(in(0, self, 2), {out(2 * root, self, 2)})}};
-    for (const std::uint32_t peer : peers_of(rank, ranks)) lane.steps.push_back(copy(link(peer, 0, 2), {out(2 * peer, self, 2)}));
+    if (rank != root) return Program{{Lane{{copy(input(0, self, 2), {link(root, 0, 2)})}}}};
+    Lane lane{{copy(input(0, self, 2), {output(2 * root, self, 2)})}};
+    for (const std::uint32_t peer : peers_of(rank, ranks)) lane.steps.push_back(copy(link(peer, 0, 2), {output(2 * peer, self, 2)}));
     return Program{{lane}};
   });
 }
@@ -323,9 +272,9 @@ Plan scatter_from_root(std::uint32_t ranks, std::uint32_t root) {
   PlanHeader made = header(Collective::scatter, ranks, 2, 0, 2);
   made.root = root;
   return table(made, [&](std::uint32_t rank) {
-    if (rank != root) return Program{{Lane{{copy(link(root, 0, 2), {out(0, self, 2)})}}}};
-    Lane lane{{copy(in(2 * root, self, 2), {out(0, self, 2)})}};
-    for (const std::uint32_t peer : peers_of(rank, ranks)) lane.steps.push_back(copy(in(2 * peer, self, 2), {link(peer, 0, 2)}));
+    if (rank != root) return Program{{Lane{{copy(link(root, 0, 2), {output(0, self, 2)})}}}};
+    Lane lane{{copy(input(2 * root, self, 2), {output(0, self, 2)})}};
+    for (const std::uint32_t peer : peers_of(rank, ranks)) lane.steps.push_back(copy(input(2 * peer, self, 2), {link(peer, 0, 2)}));
     return Program{{lane}};
   });
 }
@@ -333,10 +282,10 @@ Plan scatter_from_root(std::uint32_t ranks, std::uint32_t root) {
 Plan chain_scan(std::uint32_t ranks) {
   const PlanHeader made = header(Collective::scan, ranks, 1, 0, 1);
   return table(made, [&](std::uint32_t rank) {
-    Operands to{out(0)};
+    Operands to{output(0)};
     if (rank + 1 < ranks) to.push_back(link(rank + 1));
-    Lane lane{{rank == 0 ? copy(in(0), to) : reduce({link(rank - 1), in(0)}, to, false)}};
-    lane.steps.push_back(copy(out(0), {out(0)}));
+    Lane lane{{rank == 0 ? copy(input(0), to) : combine({link(rank - 1), input(0)}, to, false)}};
+    lane.steps.push_back(copy(output(0), {output(0)}));
     lane.steps.back().finish = true;
     return Program{{lane}};
   });
@@ -344,7 +293,7 @@ Plan chain_scan(std::uint32_t ranks) {
 
 Plan send_receive() {
   const PlanHeader made = header(Collective::send_recv, 2, 1, 0, 2);
-  return {made, {Program{{Lane{{copy(in(0), {link(1)})}}}}, Program{{Lane{{copy(link(0), {out(0)})}}}}}};
+  return {made, {Program{{Lane{{copy(input(0), {link(1)})}}}}, Program{{Lane{{copy(link(0), {output(0)})}}}}}};
 }
 
 Plan flag_barrier(std::uint32_t ranks) {

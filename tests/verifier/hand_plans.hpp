@@ -9,20 +9,6 @@
 
 namespace rondo::test {
 
-/// Parts of plans.
-namespace hand {
-Operand in(std::uint32_t index, std::uint32_t rank = self, std::uint32_t count = 1);
-Operand out(std::uint32_t index, std::uint32_t rank = self, std::uint32_t count = 1);
-Operand slot(std::uint32_t index, std::uint32_t rank = self, std::uint32_t count = 1);
-Operand link(std::uint32_t peer, std::uint32_t channel = 0, std::uint32_t count = 1);
-Step copy(Operand from, Operands to);
-Step reduce(Operands from, Operands to, bool finish = false);
-Step signal();
-Step wait(std::uint32_t rank, std::uint32_t lane, std::uint32_t number, std::uint32_t lag = 0);
-Step skewed(Step step, std::uint32_t skew);
-Step after(Step step, std::uint32_t lane, std::uint32_t number);
-}  // namespace hand
-
 /// Each rank puts its input into a slot, and reduces everyone's.
 Plan one_shot(std::uint32_t ranks, std::uint32_t depth = 2);
 /// The same with scratch in flag lines: one piece, no credits.

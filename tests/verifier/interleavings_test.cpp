@@ -14,7 +14,7 @@ extern "C" [[gnu::weak]] void __asan_init();
 namespace rondo::test {
 namespace {
 
-constexpr std::uint64_t seed = 20240301;
+constexpr std::uint64_t walk_seed = 20240301;
 constexpr std::uint64_t most_states_of_a_plan = 150'000;
 constexpr std::uint64_t most_states_of_a_mutant = 1'000'000;
 constexpr std::uint64_t states_of_a_hand_plan = 1'000'000;  // it and its mutants
@@ -73,7 +73,7 @@ void walk_through(const NamedPlan& named, std::uint64_t states_it_gets, Walked& 
     return;
   }
   ++sum.plans;
-  for (const Mutant& mutant : some_mutants(named.plan, states_it_gets / states, seed))
+  for (const Mutant& mutant : some_mutants(named.plan, states_it_gets / states, walk_seed))
     if (limits_of(mutant.plan).impossible.empty()) compare(named.name + "; " + mutant.description, mutant.plan, pieces, sum);
 }
 

@@ -2,6 +2,7 @@
 #include <functional>
 
 #include "support/catch.hpp"
+#include "support/plan_steps.hpp"
 #include "verifier/hand_plans.hpp"
 #include "verifier/interpreter.hpp"
 #include "verifier/mutants.hpp"
@@ -9,7 +10,6 @@
 namespace rondo::test {
 namespace {
 
-using namespace hand;
 using Programs = std::vector<Program>;
 
 /// The plan with its programs (and header) changed.
@@ -66,8 +66,8 @@ TEST_CASE("The interpreter finds a race whose two writers agree to be a race") {
   const Plan once = send_receive();
   const Plan twice = changed(once, [](PlanHeader& header, Programs& programs) {
     header.scratch_chunks = 1;
-    programs[1].lanes[0].steps = {copy(link(0), {slot(0)}), signal(), copy(slot(0), {out(0)})};
-    programs[1].lanes.push_back(Lane{{wait(1, 0, 0), copy(slot(0), {out(0)})}});
+    programs[1].lanes[0].steps = {copy(link(0), {scratch(0)}), signal(), copy(scratch(0), {output(0)})};
+    programs[1].lanes.push_back(Lane{{wait(1, 0, 0), copy(scratch(0), {output(0)})}});
   });
   CHECK(flaw_of(twice) == "race");
 }
@@ -102,7 +102,7 @@ TEST_CASE("The interpreter finds a race that one number of pieces alone shows") 
 TEST_CASE("The interpreter finds wrong sums to be wrong outputs") {
   const Plan shot = one_shot(2);
   CHECK(flaw_of(with_step(shot, 0, 4, [](Step& step) { step.finish = false; })) == "wrong output");
-  CHECK(flaw_of(with_step(shot, 0, 4, [](Step& step) { step.sources.push_back(in(0)); })) == "wrong output");
+  CHECK(flaw_of(with_step(shot, 0, 4, [](Step& step) { step.sources.push_back(input(0)); })) == "wrong output");
   CHECK(flaw_of(with_step(ring(3, 1), 1, 1, [](Step& step) { step.sources[1].index ^= 1; })) == "wrong output");
   CHECK(flaw_of(with_step(ring(3, 1), 1, 3, [](Step& step) { step.destinations[0].index ^= 1; })) == "wrong output");
 }
@@ -110,18 +110,18 @@ TEST_CASE("The interpreter finds wrong sums to be wrong outputs") {
 TEST_CASE("The interpreter finds values that never reach an output harmless") {
   const Plan plan = changed(one_shot(2), [](PlanHeader& header, Programs& programs) {
     header.scratch_chunks = 3;
-    programs[0].lanes[0].steps.push_back(reduce({slot(1), in(0)}, {slot(2)}));
+    programs[0].lanes[0].steps.push_back(combine({scratch(1), input(0)}, {scratch(2)}));
   });
   CHECK(flaw_of(plan) == "right");
 }
 
 TEST_CASE("The interpreter finds messages of another size, and ones that nobody receives, unmatched") {
   const Plan spare = changed(send_receive(), [](PlanHeader&, Programs& programs) {
-    programs[0].lanes[0].steps.push_back(copy(in(0), {link(1, 7)}));
+    programs[0].lanes[0].steps.push_back(copy(input(0), {link(1, 7)}));
   });
   CHECK(flaw_of(changed(spare, [](PlanHeader& header, Programs&) { header.depth = 64; })) == "unmatched message");
   const Plan cut = changed(chain_reduce(2, 0), [](PlanHeader&, Programs& programs) {
-    programs[1].lanes[0].steps[0] = copy(in(0), {link(0)});
+    programs[1].lanes[0].steps[0] = copy(input(0), {link(0)});
   });
   CHECK(flaw_of(cut) == "unmatched message");
 }
@@ -133,8 +133,8 @@ TEST_CASE("The interpreter finds a link full before anyone receives to be a dead
   header.depth = 2;
   const auto program = [](std::uint32_t rank) {
     const std::uint32_t peer = 1 - rank;
-    return Program{{Lane{{copy(in(0), {link(peer), out(2 * rank)}), copy(in(1), {link(peer), out(2 * rank + 1)}),
-                          copy(link(peer), {out(2 * peer)}), copy(link(peer), {out(2 * peer + 1)})}}}};
+    return Program{{Lane{{copy(input(0), {link(peer), output(2 * rank)}), copy(input(1), {link(peer), output(2 * rank + 1)}),
+                          copy(link(peer), {output(2 * peer)}), copy(link(peer), {output(2 * peer + 1)})}}}};
   };
   CHECK(flaw_of(Plan(header, Programs{program(0), program(1)})) == "right");
   header.depth = 1;
@@ -142,15 +142,15 @@ TEST_CASE("The interpreter finds a link full before anyone receives to be a dead
 }
 
 TEST_CASE("The interpreter finds an input that was overwritten in place, and only there") {
-  const Plan plan = with_step(one_shot(2), 0, 1, [](Step& step) { step.destinations.push_back(out(0)); });
+  const Plan plan = with_step(one_shot(2), 0, 1, [](Step& step) { step.destinations.push_back(output(0)); });
   CHECK(flaw_of(plan) == "wrong output");
   CHECK(flaw_of(changed(plan, [](PlanHeader& header, Programs&) { header.in_place = false; })) == "right");
-  const Plan shifted(header_of(two_shot(2)), Programs(2, Program{{Lane{{copy(in(0), {out(1)})}}}}));
+  const Plan shifted(header_of(two_shot(2)), Programs(2, Program{{Lane{{copy(input(0), {output(1)})}}}}));
   CHECK(judge(shifted, {1}).flaw == Flaw::wrong_output);
   PlanHeader wide = header_of(two_shot(2));
   wide.chunks_per_block = 3;
   wide.out_of_place = false;
-  const Plan overlapping(wide, Programs(2, Program{{Lane{{copy(in(0, self, 2), {out(1, self, 2)})}}}}));
+  const Plan overlapping(wide, Programs(2, Program{{Lane{{copy(input(0, self, 2), {output(1, self, 2)})}}}}));
   CHECK(judge(overlapping, {1}).flaw == Flaw::overlap_in_step);
 }
 

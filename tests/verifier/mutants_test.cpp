@@ -16,7 +16,7 @@
 namespace rondo::test {
 namespace {
 
-constexpr std::uint64_t seed = 20240229;
+constexpr std::uint64_t mutants_seed = 20240229;
 
 using Counts = std::map<std::string, std::size_t>;
 
@@ -41,7 +41,7 @@ struct Tally {
     return std::to_string(judged()) + " judged by both: " + std::to_string(unchanged) + " mean the same, " + std::to_string(changed) +
            " do not (" + listed(by_fault) + "). " + std::to_string(refused) + " more have a wrong form: " + std::to_string(refused_changed) +
            " don't mean the same; can't be performed: " + listed(refused_impossible) + "; do no harm but are ruled out: " +
-           listed(refused_harmless) + ". " + std::to_string(disagreements) + " disagreements; seed " + std::to_string(seed);
+           listed(refused_harmless) + ". " + std::to_string(disagreements) + " disagreements; seed " + std::to_string(mutants_seed);
   }
 };
 
@@ -84,9 +84,9 @@ constexpr std::size_t all = 1'000'000;
 void compare_with_mutants(const NamedPlan& named, std::size_t singles, std::size_t doubles, Tally& tally) {
   const auto& [name, plan] = named;
   compare(name, plan, tally);
-  for (const Mutant& mutant : some_mutants(plan, singles, seed))
+  for (const Mutant& mutant : some_mutants(plan, singles, mutants_seed))
     compare(name + "; " + mutant.description, mutant.plan, tally);
-  for (const Mutant& mutant : double_mutants(plan, doubles, seed))
+  for (const Mutant& mutant : double_mutants(plan, doubles, mutants_seed))
     compare(name + "; " + mutant.description, mutant.plan, tally);
 }
 
@@ -101,7 +101,7 @@ void report(const Tally& tally) {
 TEST_CASE("A slot less and a slot more are among the mutants however few are drawn") {
   for (const auto& [name, plan] : hand_plans()) {
     INFO(name);
-    const std::vector<Mutant> mutants = some_mutants(plan, 3, seed);
+    const std::vector<Mutant> mutants = some_mutants(plan, 3, mutants_seed);
     const auto drawn = [&](std::uint32_t depth) {
       return std::any_of(mutants.begin(), mutants.end(), [&](const Mutant& mutant) { return mutant.plan.header.depth == depth; });
     };
@@ -172,7 +172,7 @@ TEST_CASE("The verifier agrees with the interpreter on mutants of the planner's 
 TEST_CASE("The verifier agrees with the interpreter far away from plans that make sense") {
   // From each plan through mutants that still are right, several changes away, and their wrong neighbours.
   Tally tally;
-  std::uint64_t draw = seed;
+  std::uint64_t draw = mutants_seed;
   std::vector<NamedPlan> starts = hand_plans();
   for (NamedPlan& plan : planner_plans()) starts.push_back(std::move(plan));
   for (NamedPlan walked : starts) {

@@ -115,16 +115,16 @@ TEST_CASE("a chunk that nobody wrote is named with its reader") {
 }
 
 TEST_CASE("a contribution that enters twice is named with the step where it does") {
-  Draft broken = ring(3);
+  Draft broken = ring_of_links(3);
   broken.step(1, 2) = combine({link(0), input(2), input(2)}, {output(2), link(2)}, true);
   check_fault(broken, Fault::double_contribution, 1, 0, 2);
-  Draft many = ring(80);  // more ranks than bits in a word
+  Draft many = ring_of_links(80);  // more ranks than bits in a word
   many.step(7, 40).sources.push_back(many.step(7, 40).sources[1]);
   check_fault(many, Fault::double_contribution, 7, 0, 40);
 }
 
 TEST_CASE("a contribution that is left out shows where the output is written") {
-  Draft broken = ring(3);
+  Draft broken = ring_of_links(3);
   broken.step(1, 1) = copy(link(0), {link(2)});
   const Proof proof = broken.proof();
   INFO(text(proof));
@@ -135,7 +135,7 @@ TEST_CASE("a contribution that is left out shows where the output is written") {
 }
 
 TEST_CASE("combining different chunks is a wrong value") {
-  Draft broken = ring(3);
+  Draft broken = ring_of_links(3);
   broken.step(1, 1).sources[1].index = 1;
   check_fault(broken, Fault::wrong_value, 1, 0, 1);
 }
@@ -161,14 +161,14 @@ TEST_CASE("an output that is never written is the rank's") {
 }
 
 TEST_CASE("finishing twice and never are found") {
-  Draft twice = ring(3);
+  Draft twice = ring_of_links(3);
   twice.step(1, 1).finish = true;
   check_fault(twice, Fault::wrong_value, 2, 0, 2);
-  Draft between = ring(3);  // the third contribution is added behind the finish
+  Draft between = ring_of_links(3);  // the third contribution is added behind the finish
   between.step(1, 1).finish = true;
   between.step(2, 2).finish = false;
   check_fault(between, Fault::wrong_value, 2, 0, 2);
-  Draft copied = ring(2);
+  Draft copied = ring_of_links(2);
   copied.step(0, 2).finish = true;
   check_fault(copied, Fault::wrong_value, 0, 0, 2);
   Draft never = one_shot();
@@ -197,7 +197,7 @@ TEST_CASE("messages that pass one another because of their skews are found") {
 }
 
 TEST_CASE("two ranks that receive before they send wait for ever") {
-  Draft broken = ring(2);
+  Draft broken = ring_of_links(2);
   for (std::uint32_t rank = 0; rank < 2; ++rank) std::swap(broken.step(rank, 0), broken.step(rank, 2));
   const Proof proof = broken.proof();
   INFO(text(proof));
@@ -258,7 +258,7 @@ TEST_CASE("in place, an input that is read after it was overwritten is found, ou
 }
 
 TEST_CASE("in place, a contribution read after its place holds something else is overwritten input") {
-  Draft broken = ring(3);
+  Draft broken = ring_of_links(3);
   broken.header.scratch_chunks = 1;
   // Keeps a partial result in the output, then reads the input there once more for the next rank.
   broken.step(1, 1) = combine({link(0), input(0)}, {output(0), scratch(0)}, false);

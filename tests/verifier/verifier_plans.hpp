@@ -86,7 +86,7 @@ inline Draft two_shot() {
 }
 
 /// Steps of rank r: 0 sends in[r]; s = 1 … p − 1 reduces and passes on; then p − 1 copies.
-inline Draft ring(std::uint32_t p, std::uint32_t depth = 2) {
+inline Draft ring_of_links(std::uint32_t p, std::uint32_t depth = 2) {
   Draft made = draft(Collective::all_reduce, p, p, 0, depth);
   for (std::uint32_t rank = 0; rank < p; ++rank) {
     const std::uint32_t next = (rank + 1) % p;

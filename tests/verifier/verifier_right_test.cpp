@@ -41,11 +41,11 @@ TEST_CASE("the least safe depth is one at which no piece overwrites another, not
 
 TEST_CASE("the verifier proves rings of links, neutral and lowered, at several depths") {
   for (std::uint32_t p = 2; p <= 5; ++p)
-    for (std::uint32_t depth = 2; depth <= 4; ++depth) check_proved(ring(p, depth));
+    for (std::uint32_t depth = 2; depth <= 4; ++depth) check_proved(ring_of_links(p, depth));
 }
 
 TEST_CASE("the verifier proves rings of many ranks without exact sets of ranks growing") {
-  Draft many = ring(70);
+  Draft many = ring_of_links(70);
   check_proved(many);
   const Proof proof = many.proof();
   CHECK(proof.chunk_steps == 70u * (1 + 69 + 69));
@@ -78,7 +78,7 @@ TEST_CASE("one rank alone copies, and its copy finishes") {
 }
 
 TEST_CASE("reductions of reductions need one finish on each way") {
-  Draft halves = ring(2);
+  Draft halves = ring_of_links(2);
   check_proved(halves);
   halves.step(0, 1).finish = false;  // chunk 1 ends unfinished everywhere
   CHECK(first_is(halves.proof(), Fault::postcondition, 0, 0, 1));
@@ -92,7 +92,7 @@ TEST_CASE("what goes wrong and reaches no output is harmless") {
 }
 
 TEST_CASE("ranks that no chunk joins keep their contributions apart when ranks are in any order") {
-  Draft shuffled = ring(5);
+  Draft shuffled = ring_of_links(5);
   shuffled.header.order = {3, 1, 4, 0, 2};  // the ring goes by rank number all the same
   check_proved(shuffled);
 }
