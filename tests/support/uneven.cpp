@@ -26,13 +26,13 @@ std::int32_t element(std::uint64_t seed, std::uint32_t from, std::uint32_t to, s
 }
 
 /// One side of a call: where the blocks lie, shuffled, with gaps.
-struct Side {
+struct BlockLayout {
   std::vector<std::uint64_t> counts, offsets;
   std::vector<std::int32_t> buffer;
 };
 
-Side lay_out(std::vector<std::uint64_t> counts, std::uint64_t seed) {
-  Side side{std::move(counts), {}, {}};
+BlockLayout lay_out(std::vector<std::uint64_t> counts, std::uint64_t seed) {
+  BlockLayout side{std::move(counts), {}, {}};
   side.offsets.resize(side.counts.size());
   std::vector<std::size_t> order(side.counts.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -56,8 +56,8 @@ std::string swap_uneven(Communicator& communicator, std::uint64_t seed, std::uin
     sent.push_back(length(seed, rank, peer, most));
     received.push_back(length(seed, peer, rank, most));
   }
-  Side out = lay_out(sent, seed + rank);
-  Side in = lay_out(received, seed + rank + 99);
+  BlockLayout out = lay_out(sent, seed + rank);
+  BlockLayout in = lay_out(received, seed + rank + 99);
   std::vector<std::int32_t> expected = in.buffer;
   for (std::uint32_t peer = 0; peer < communicator.size(); ++peer) {
     for (std::uint64_t i = 0; i < sent[peer]; ++i) out.buffer[out.offsets[peer] + i] = element(seed, rank, peer, i);

@@ -9,8 +9,6 @@ using namespace rondo;
 
 namespace {
 
-constexpr std::int64_t patience_ns = 30'000'000'000;
-
 std::string connect_all(Party& party) {
   auto connected = party.connect();
   return connected ? "" : to_string(connected.error());

@@ -11,8 +11,7 @@ using namespace rondo;
 
 namespace {
 
-constexpr std::int64_t patience_ns = 20'000'000'000;
-constexpr std::uint32_t channels = 3;
+constexpr std::uint32_t ordered_channels = 3;
 constexpr std::uint64_t sizes[] = {0, 1, 8, 4u << 20, 7, 8191, 0, 65'536, 1u << 20, 63, 70'001, 1000, 64, 2};
 
 std::byte filling(std::uint32_t sender, std::uint32_t channel, std::uint64_t number) {
@@ -104,7 +103,7 @@ std::string exchange(Party& party, std::vector<Link> links, std::uint64_t count)
 std::string keeps_order(Party& party) {
   std::string wrong;
   if (!starts(party, wrong)) return wrong;
-  wrong = exchange(party, all_links(party, channels), std::size(sizes));
+  wrong = exchange(party, all_links(party, ordered_channels), std::size(sizes));
   return wrong.empty() ? party.meet() : wrong;
 }
 

@@ -13,6 +13,7 @@
 #include "support/catch.hpp"
 #include "support/faults.hpp"
 #include "support/ranks.hpp"
+#include "support/sleep.hpp"
 
 using namespace rondo;
 
@@ -22,24 +23,10 @@ using Clock = std::chrono::steady_clock;
 
 constexpr double bound_seconds = 1;
 
-CommunicatorOptions over(const std::string& links, std::chrono::milliseconds timeout = std::chrono::seconds(30)) {
-  CommunicatorOptions options;
-  options.transport = links;
-  options.timeout = timeout;
-  return options;
-}
-
-void pause_for(int milliseconds) { std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds)); }
-
 /// The same, and in time.
 std::string expect_error(const Result<void>& result, Errc code, const std::vector<std::string>& words, Clock::time_point begin) {
   if (const double took = seconds_since(begin); took > bound_seconds) return "took " + std::to_string(took) + " s";
   return ::expect_error(result, code, words);
-}
-
-Result<void> sum_of(Communicator& communicator, std::uint64_t count) {
-  std::vector<float> values(count, 1);
-  return communicator.all_reduce(values.data(), values.data(), count, DataType::f32);
 }
 
 }  // namespace
@@ -69,21 +56,21 @@ TEST_CASE("abort over message links ends every wait on every rank, also one that
       auto begin = Clock::now();
       if (communicator.rank() == 0) {
         std::thread aborter([&] {
-          pause_for(100);
+          sleep_ms(100);
           communicator.abort();
         });
         Result<void> result;
         if (in_call) result = communicator.barrier();
         aborter.join();
         if (result) result = communicator.barrier();
-        pause_for(600);  // it stays, and turns no crank
+        sleep_ms(600);  // it stays, and turns no crank
         return result ? "success" : result.error().code == Errc::aborted ? "" : to_string(result.error());
       }
       Result<void> result;
       if (communicator.rank() == 1) result = communicator.barrier();
       if (communicator.rank() == 2) result = communicator.recv(&value, 1, DataType::f32, 1);
       if (communicator.rank() == 3) {
-        pause_for(300);
+        sleep_ms(300);
         begin = Clock::now();
         for (int i = 0; result && i < 3; ++i) result = communicator.barrier();
       }
@@ -99,10 +86,10 @@ TEST_CASE("abort over message links reaches a rank that comes later, though neit
   const auto body = [](Communicator& communicator) -> std::string {
     if (communicator.rank() == 0) {
       communicator.abort();
-      pause_for(1000);  // it stays, and turns no crank
+      sleep_ms(1000);  // it stays, and turns no crank
       return "";
     }
-    pause_for(200);
+    sleep_ms(200);
     const auto begin = Clock::now();
     return expect_error(communicator.barrier(), Errc::aborted, {"rank 0 ", "called abort()"}, begin);
   };
@@ -131,7 +118,7 @@ TEST_CASE("messages that a rank over message links sent before it left arrive, a
         if (auto sent = communicator.send(values.data(), values.size(), DataType::i32, 0); !sent) return to_string(sent.error());
       return "";
     }
-    pause_for(100);
+    sleep_ms(100);
     auto begin = Clock::now();
     for (int i = 0; i < 3; ++i) {
       values.assign(10, 0);
@@ -148,7 +135,7 @@ TEST_CASE("a large send over message links to a rank that leaves without taking 
   const auto body = [](Communicator& communicator) -> std::string {
     std::vector<float> values(1 << 24, 1);  // sockets take some megabytes in, whether anybody reads them or not
     if (communicator.rank() == 1) {
-      pause_for(200);
+      sleep_ms(200);
       return "";
     }
     const auto begin = Clock::now();
@@ -181,10 +168,10 @@ TEST_CASE("a deadline that ends on one rank over message links ends the wait of 
   const std::string links = each_link();
   const auto body = [](Communicator& communicator) -> std::string {
     if (communicator.rank() == 2) {
-      pause_for(1500);
+      sleep_ms(1500);
       return "";
     }
-    if (communicator.rank() == 1) pause_for(250);
+    if (communicator.rank() == 1) sleep_ms(250);
     const auto begin = Clock::now();
     const auto result = sum_of(communicator, 16);
     if (communicator.rank() == 0) return expect_error(result, Errc::deadline_exceeded, {"rank 2 ", "has not entered"}, begin);
@@ -198,12 +185,12 @@ TEST_CASE("abort over message links ends started sends at once whose receiver ne
   const auto body = [](Communicator& communicator) -> std::string {
     std::vector<float> values(1 << 24, 1);  // more than sockets take in, so that not even the first of them is done
     if (communicator.rank() == 1) {
-      pause_for(1000);
+      sleep_ms(1000);
       return "";
     }
     std::vector<Work> works;
     for (int i = 0; i < 8; ++i) works.push_back(communicator.start_send(values.data(), values.size(), DataType::f32, 1));
-    pause_for(50);
+    sleep_ms(50);
     const auto begin = Clock::now();
     communicator.abort();
     for (Work& work : works)
@@ -220,11 +207,11 @@ TEST_CASE("over message links a receive from any rank outlives ranks that have l
       std::vector<float> values(10, 1);
       if (communicator.rank() == 2) {
         if (!dies) return "";
-        pause_for(400);
+        sleep_ms(400);
         raise(SIGKILL);
       }
       if (communicator.rank() == 1) {
-        pause_for(700);
+        sleep_ms(700);
         if (dies) return "";
         const auto done = communicator.send(values.data(), values.size(), DataType::f32, 0);
         return done ? "" : to_string(done.error());
@@ -259,7 +246,7 @@ TEST_CASE("of many ranks over TCP each connects with those that it has something
     if (!all) return to_string(all.error());
     const std::size_t before = sockets();
     const auto late = [](Communicator& communicator) -> std::string {
-      if (communicator.rank() == 3) pause_for(400);
+      if (communicator.rank() == 3) sleep_ms(400);
       const auto done = sum_of(communicator, 1000);
       return done ? "" : to_string(done.error());
     };

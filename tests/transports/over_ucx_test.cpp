@@ -6,31 +6,16 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "links.hpp"
 #include "support/catch.hpp"
 #include "support/faults.hpp"
 #include "support/ranks.hpp"
 
 using namespace rondo;
 
-namespace {
-
-CommunicatorOptions over_ucx() {
-  CommunicatorOptions options;
-  options.transport = "ucx";
-  options.timeout = std::chrono::seconds(30);
-  return options;
-}
-
-Result<void> sum_of(Communicator& communicator, std::uint64_t count) {
-  std::vector<float> values(count, 1);
-  return communicator.all_reduce(values.data(), values.data(), count, DataType::f32);
-}
-
-}  // namespace
-
 TEST_CASE("UCX's own variables hold") {
   setenv("UCX_TLS", "nonsense", 1);
-  const auto made = Communicator::in_process(2, over_ucx());
+  const auto made = Communicator::in_process(2, over("ucx"));
   unsetenv("UCX_TLS");
   REQUIRE_FALSE(made.has_value());
   CHECK(to_string(made.error()).find("cannot start UCX: No such device") != std::string::npos);
@@ -56,7 +41,7 @@ TEST_CASE("UCX says nothing where ranks go, whatever is set of it") {
     if (communicator.rank() == 1) raise(SIGKILL);
     return sum_of(communicator, 300'000) ? "success" : "";
   };
-  auto answers = run_processes(3, body, over_ucx());
+  auto answers = run_processes(3, body, over("ucx"));
   dup2(error, STDERR_FILENO);
   dup2(output, STDOUT_FILENO);
   std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);

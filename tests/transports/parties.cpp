@@ -9,7 +9,7 @@ namespace {
 
 using namespace rondo;
 
-constexpr std::int64_t patience_ns = 60'000'000'000;
+constexpr std::int64_t meeting_ns = 60'000'000'000;
 
 std::string run_party(std::uint32_t rank, std::uint32_t ranks, const MakeTransport& make, const PartyBody& body,
                       Bootstrap& bootstrap) {
@@ -20,7 +20,7 @@ std::string run_party(std::uint32_t rank, std::uint32_t ranks, const MakeTranspo
 }  // namespace
 
 std::string Party::meet() {
-  auto all = bootstrap->all_gather({}, now_ns() + patience_ns);
+  auto all = bootstrap->all_gather({}, now_ns() + meeting_ns);
   return all ? "" : to_string(all.error());
 }
 
@@ -28,7 +28,7 @@ Result<void> Party::connect(const std::function<void(std::vector<Address>&)>& da
   auto made = make(rank, ranks);
   if (!made) return made.error();
   transport = std::move(*made);
-  const std::int64_t deadline_ns = now_ns() + patience_ns;
+  const std::int64_t deadline_ns = now_ns() + meeting_ns;
   auto address = transport->address();
   if (!address) return address.error();
   auto all = bootstrap->all_gather(*address, deadline_ns);
@@ -47,7 +47,7 @@ std::vector<std::string> parties_as_processes(std::uint32_t ranks, const MakeTra
   std::vector<ChildBody> bodies;
   for (std::uint32_t rank = 0; rank < ranks; ++rank)
     bodies.push_back([&, rank]() -> std::string {
-      auto bootstrap = make_local_bootstrap(rank, ranks, job, now_ns() + patience_ns);
+      auto bootstrap = make_local_bootstrap(rank, ranks, job, now_ns() + meeting_ns);
       return bootstrap ? run_party(rank, ranks, make, body, **bootstrap) : to_string(bootstrap.error());
     });
   return run_children(bodies);

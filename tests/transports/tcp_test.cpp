@@ -24,7 +24,7 @@ using namespace rondo;
 
 namespace {
 
-constexpr std::uint32_t channels = 2;
+constexpr std::uint32_t busy_channels = 2;
 
 struct Lane {
   std::uint64_t posted = 0;    ///< the sender's
@@ -43,12 +43,12 @@ class Ranks {
       addresses.push_back(*all_.back()->address());
     }
     for (auto& transport : all_) REQUIRE(transport->connect(addresses, 0).has_value());
-    lanes_.resize(count * count * channels);
+    lanes_.resize(count * count * busy_channels);
   }
 
   Transport& operator[](std::uint32_t rank) { return *all_[rank]; }
   void leave(std::uint32_t rank) { all_[rank].reset(); }
-  Lane& lane(std::uint32_t from, std::uint32_t to, std::uint32_t channel) { return lanes_[(from * all_.size() + to) * channels + channel]; }
+  Lane& lane(std::uint32_t from, std::uint32_t to, std::uint32_t channel) { return lanes_[(from * all_.size() + to) * busy_channels + channel]; }
 
   void post(std::uint32_t from, std::uint32_t to, std::uint32_t channel, std::uint64_t bytes) {
     Lane& on = lane(from, to, channel);
@@ -88,7 +88,7 @@ struct Side {
 
   bool has_all() {
     bool all = true;
-    for (std::uint32_t channel = 0; channel < channels; ++channel)
+    for (std::uint32_t channel = 0; channel < busy_channels; ++channel)
       all = all && ranks.lane(peer(), rank, channel).received == messages && ranks.lane(rank, peer(), channel).posted == messages &&
             ranks[rank].idle(peer(), channel);
     return all;
@@ -99,7 +99,7 @@ struct Side {
     const std::int64_t deadline_ns = now_ns() + 10'000'000'000;
     while (wrong.empty() && !has_all()) {
       if (now_ns() > deadline_ns) wrong = "took too long";
-      const auto channel = static_cast<std::uint32_t>(random() % channels);
+      const auto channel = static_cast<std::uint32_t>(random() % busy_channels);
       if (ranks.lane(rank, peer(), channel).posted < messages && random() % 2 == 0) ranks.post(rank, peer(), channel, random() % most_bytes);
       if (random() % 8 == 0) ranks[rank].progress();  // a receiver may read a connection while the peer's own call waits to be let in
       if (wrong.empty()) wrong = ranks.receive(peer(), rank, channel);
