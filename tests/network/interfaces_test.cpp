@@ -9,7 +9,7 @@ using namespace rondo;
 
 namespace {
 
-constexpr std::uint64_t count = 1 << 20;
+constexpr std::uint64_t summed_count = 1 << 20;
 
 /// A job whose ranks use these interfaces.
 std::string job_by(const Hosts& hosts, const std::vector<std::uint32_t>& on, const char* interfaces, const RankBody& body,
@@ -20,26 +20,26 @@ std::string job_by(const Hosts& hosts, const std::vector<std::uint32_t>& on, con
   return wrong;
 }
 
-std::string sums(Communicator& communicator) {
-  std::vector<float> values(count, static_cast<float>(communicator.rank() + 1));
-  if (auto done = communicator.all_reduce(values.data(), values.data(), count, DataType::f32); !done) return to_string(done.error());
+std::string sums_by_f32(Communicator& communicator) {
+  std::vector<float> values(summed_count, static_cast<float>(communicator.rank() + 1));
+  if (auto done = communicator.all_reduce(values.data(), values.data(), summed_count, DataType::f32); !done) return to_string(done.error());
   const auto size = static_cast<float>(communicator.size());
   return values.front() == size * (size + 1) / 2 && values.back() == values.front() ? "" : "a wrong sum";
 }
 
 /// By way of bf16, which holds these numbers.
 std::string sums_by_bf16(Communicator& communicator) {
-  std::vector<float> values(count, static_cast<float>(communicator.rank() + 1));
-  const std::array tensors{Tensor{values.data(), values.data(), count}};
+  std::vector<float> values(summed_count, static_cast<float>(communicator.rank() + 1));
+  const std::array tensors{Tensor{values.data(), values.data(), summed_count}};
   Bucket bucket;
   bucket.tensors = tensors;
   bucket.wire = DataType::bf16;
   if (auto done = communicator.all_reduce_fused(bucket); !done) return to_string(done.error());
-  return values.front() == 3 && values == std::vector<float>(count, 3) ? "" : "a wrong sum";
+  return values.front() == 3 && values == std::vector<float>(summed_count, 3) ? "" : "a wrong sum";
 }
 
 /// Bytes that host 0 sent by either interface.
-std::array<double, 2> sent_by(const Hosts& hosts, const std::vector<std::uint32_t>& on, const char* interfaces, const RankBody& body = sums,
+std::array<double, 2> sent_by(const Hosts& hosts, const std::vector<std::uint32_t>& on, const char* interfaces, const RankBody& body = sums_by_f32,
                               const CommunicatorOptions& options = quick()) {
   const auto sent = [&](std::uint32_t interface) { return static_cast<double>(hosts.bytes_sent(0, interface)); };
   const std::array before{sent(0), sent(1)};
@@ -73,7 +73,7 @@ TEST_CASE("each of two interfaces carries half of what an all_reduce sends betwe
   REQUIRE(hosts.trouble() == "");
   for (const std::vector<std::uint32_t>& on : {std::vector<std::uint32_t>{0, 1}, {0, 0, 1, 1}}) {
     INFO("hosts " << Catch::StringMaker<std::vector<std::uint32_t>>::convert(on));
-    const double half = count * sizeof(float) / 2.0;  // a host sends the message once, to be reduced and reduced
+    const double half = summed_count * sizeof(float) / 2.0;  // a host sends the message once, to be reduced and reduced
     for (const double bytes : sent_by(hosts, on, "eth,eth1")) {
       CHECK(bytes > half);
       CHECK(bytes < 1.1 * half + 200e3);  // headers, acknowledgements, and what is said at creation
@@ -82,12 +82,12 @@ TEST_CASE("each of two interfaces carries half of what an all_reduce sends betwe
   CommunicatorOptions by_rings = quick();
   by_rings.algorithm = "rings";
   for (const double bytes : sent_by(hosts, {0, 1}, "eth,eth1", sums_by_bf16, by_rings)) {
-    CHECK(bytes > count);
-    CHECK(bytes < 1.1 * count + 200e3);
+    CHECK(bytes > summed_count);
+    CHECK(bytes < 1.1 * summed_count + 200e3);
   }
   const auto by_one = sent_by(hosts, {0, 1}, "eth1,none");
   CHECK(by_one[0] < 200e3);
-  CHECK(by_one[1] > count * sizeof(float));
+  CHECK(by_one[1] > summed_count * sizeof(float));
 }
 
 TEST_CASE("of hosts with unlike numbers of interfaces as many are used as all have") {
@@ -96,6 +96,6 @@ TEST_CASE("of hosts with unlike numbers of interfaces as many are used as all ha
   REQUIRE(hosts.trouble() == "");
   REQUIRE(hosts.run(1, "ip address flush dev eth1"));
   const auto sent = sent_by(hosts, {0, 1}, "eth,eth1");
-  CHECK(sent[0] > count * sizeof(float));
+  CHECK(sent[0] > summed_count * sizeof(float));
   CHECK(sent[1] < 200e3);
 }
