@@ -26,11 +26,11 @@ std::string reduce_alike(Communicator& communicator, ReduceOp op, std::uint64_t 
   return "";
 }
 
-constexpr std::uint64_t counts[] = {1, 17, 1003, sanitized ? 20'011 : 100'003};
+constexpr std::uint64_t tried_counts[] = {1, 17, 1003, sanitized ? 20'011 : 100'003};
 
 std::string all_collectives(Communicator& communicator) {
   bool in_place = false;  // taken in turns
-  for (const std::uint64_t count : counts) {
+  for (const std::uint64_t count : tried_counts) {
     for (const ReduceOp op : {ReduceOp::sum, ReduceOp::min, ReduceOp::avg})
       if (auto wrong = reduce_alike(communicator, op, count); !wrong.empty()) return wrong;
     for (const Collective collective : moving_collectives) {
@@ -47,7 +47,7 @@ std::string all_collectives(Communicator& communicator) {
 std::set<std::string> algorithms_of(const Communicator& communicator) {
   std::set<std::string> names;
   std::vector<Call> calls{Call{Collective::barrier}};
-  for (const std::uint64_t count : counts)
+  for (const std::uint64_t count : tried_counts)
     for (const Collective collective : moving_collectives)
       calls.push_back(Call{collective, nullptr, nullptr, count, DataType::f32, ReduceOp::sum, communicator.size() - 1});
   for (const Call& call : calls)

@@ -62,7 +62,7 @@ std::string servers(Communicator& communicator) {
 }
 
 /// Receives that name their rank and those that don't, from the same senders, `delay` after those began.
-std::string mixed(Communicator& communicator, std::chrono::milliseconds delay) {
+std::string mixed_sources(Communicator& communicator, std::chrono::milliseconds delay) {
   std::uint32_t value = communicator.rank() * 10, first = 0, second = 0, third = 0;
   if (communicator.rank() == 1) {
     const auto sent = communicator.send(&value, 1, DataType::u32, 0);
@@ -108,7 +108,7 @@ TEST_CASE("recv_any takes messages of all ranks as they come, each rank's in ord
 
 TEST_CASE("receives that name their rank get its messages before those that don't", "[threads]") {
   // the longer delay lets the senders leave before their messages are looked for
-  const auto delayed = [](std::chrono::milliseconds delay) { return [delay](Communicator& communicator) { return mixed(communicator, delay); }; };
+  const auto delayed = [](std::chrono::milliseconds delay) { return [delay](Communicator& communicator) { return mixed_sources(communicator, delay); }; };
   SECTION("as threads") {
     for (const auto delay : {0ms, 200ms}) CHECK(complaints(run_threads(3, delayed(delay))) == "");
   }

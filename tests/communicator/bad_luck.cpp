@@ -103,7 +103,7 @@ class Reserved {
 
 constexpr std::uint64_t page = 4096;
 constexpr std::uint64_t period = 4093 * page;  // a prime: no power of two apart do two places have the same bytes
-constexpr std::uint64_t window = 256 * page;
+constexpr std::uint64_t window_bytes = 256 * page;
 
 /// The same `period` bytes of memory again and again over the whole of `space`.
 bool repeat(const Reserved& space) {
@@ -117,14 +117,14 @@ bool repeat(const Reserved& space) {
 
 /// Memory of its own for the window that begins at a page.
 bool separate(const Reserved& space, std::uint64_t begin) {
-  const std::uint64_t length = std::min(window, space.bytes() - begin);
+  const std::uint64_t length = std::min(window_bytes, space.bytes() - begin);
   return mmap(space.data() + begin, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED;
 }
 
 unsigned char pattern(std::uint64_t place) { return static_cast<unsigned char>((place % period * 0x9e3779b97f4a7c15u) >> 56); }
 
 /// The first of [begin, end) that isn't `factor` times the pattern; `end` when all are.
-std::uint64_t first_wrong(const unsigned char* data, std::uint64_t begin, std::uint64_t end, unsigned factor) {
+std::uint64_t first_off_pattern(const unsigned char* data, std::uint64_t begin, std::uint64_t end, unsigned factor) {
   while (begin < end && data[begin] == static_cast<unsigned char>(factor * pattern(begin))) ++begin;
   return begin;
 }
@@ -141,8 +141,8 @@ std::string move_many_bytes(Communicator& communicator, Collective collective, s
   const Reserved input(whole_pages(count + period)), output(whole_pages(total));
   if (!repeat(input) || !repeat(output)) return std::string("no address space: ") + std::strerror(errno);
   const std::uint64_t bits31 = std::uint64_t{1} << 31, bits32 = std::uint64_t{1} << 32;
-  std::vector<std::uint64_t> windows{0, bits31 - window / 2, (total - window / 2) / page * page};
-  if (total > bits32 + window) windows.push_back(bits32 - window / 2);
+  std::vector<std::uint64_t> windows{0, bits31 - window_bytes / 2, (total - window_bytes / 2) / page * page};
+  if (total > bits32 + window_bytes) windows.push_back(bits32 - window_bytes / 2);
   for (const std::uint64_t begin : windows)
     if (!separate(output, begin)) return std::string("no address space: ") + std::strerror(errno);
   for (std::uint64_t i = 0; i < period; ++i) input.data()[i] = pattern(i);
@@ -151,11 +151,11 @@ std::string move_many_bytes(Communicator& communicator, Collective collective, s
   if (auto done = communicator.run(call); !done) return to_string(done.error());
   const unsigned factor = gather ? 1 : communicator.size();
   const auto check = [&](std::uint64_t begin, std::uint64_t end) {
-    const std::uint64_t wrong = first_wrong(output.data(), begin, end, factor);
+    const std::uint64_t wrong = first_off_pattern(output.data(), begin, end, factor);
     return wrong == end ? "" : "byte " + std::to_string(wrong) + " of " + std::to_string(total) + " is wrong; ";
   };
-  std::string wrong = check(window, window + period);  // all of what repeats
-  for (const std::uint64_t begin : windows) wrong += check(begin, std::min(total, begin + window));
+  std::string wrong = check(window_bytes, window_bytes + period);  // all of what repeats
+  for (const std::uint64_t begin : windows) wrong += check(begin, std::min(total, begin + window_bytes));
   return wrong;
 }
 

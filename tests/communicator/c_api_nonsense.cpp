@@ -23,54 +23,55 @@ struct Function {
   std::function<rondo_status(const Arguments&)> call;
 };
 
-float in[4] = {};
-float out[4] = {};
-const std::uint64_t counts[] = {1, 1};
-std::uint32_t source = 0;
+float any_input[4] = {};
+float any_output[4] = {};
+const std::uint64_t any_counts[] = {1, 1};
+std::uint32_t any_source = 0;
 using A = const Arguments&;
 
 rondo_status fused(rondo_type type, rondo_op op, const std::function<rondo_status(const rondo_bucket*)>& call) {
-  const rondo_tensor tensors[] = {{in, out, 1}};
+  const rondo_tensor tensors[] = {{any_input, any_output, 1}};
   const rondo_bucket bucket{sizeof(rondo_bucket), tensors, 1, type, op, 0, 0};
   return call(&bucket);
 }
 
 const std::vector<Function> functions{
-    {"all_reduce", "to", [](A a) { return rondo_all_reduce(a.c, in, out, 1, a.type, a.op); }},
-    {"all_reduce_premul", "t", [](A a) { return rondo_all_reduce_premul(a.c, in, out, 1, a.type, 1); }},
+    {"all_reduce", "to", [](A a) { return rondo_all_reduce(a.c, any_input, any_output, 1, a.type, a.op); }},
+    {"all_reduce_premul", "t", [](A a) { return rondo_all_reduce_premul(a.c, any_input, any_output, 1, a.type, 1); }},
     {"all_reduce_fused", "to", [](A a) { return fused(a.type, a.op, [&](const rondo_bucket* b) { return rondo_all_reduce_fused(a.c, b); }); }},
-    {"reduce", "top", [](A a) { return rondo_reduce(a.c, in, out, 1, a.type, a.op, a.peer); }},
-    {"broadcast", "tp", [](A a) { return rondo_broadcast(a.c, in, out, 1, a.type, a.peer); }},
-    {"reduce_scatter", "to", [](A a) { return rondo_reduce_scatter(a.c, in, out, 1, a.type, a.op); }},
-    {"all_gather", "t", [](A a) { return rondo_all_gather(a.c, in, out, 1, a.type); }},
-    {"all_to_all", "t", [](A a) { return rondo_all_to_all(a.c, in, out, 1, a.type); }},
-    {"all_to_all_v", "t", [](A a) { return rondo_all_to_all_v(a.c, in, counts, nullptr, out, counts, nullptr, a.type); }},
-    {"gather", "tp", [](A a) { return rondo_gather(a.c, in, out, 1, a.type, a.peer); }},
-    {"scatter", "tp", [](A a) { return rondo_scatter(a.c, in, out, 1, a.type, a.peer); }},
-    {"scan", "to", [](A a) { return rondo_scan(a.c, in, out, 1, a.type, a.op); }},
+    {"reduce", "top", [](A a) { return rondo_reduce(a.c, any_input, any_output, 1, a.type, a.op, a.peer); }},
+    {"broadcast", "tp", [](A a) { return rondo_broadcast(a.c, any_input, any_output, 1, a.type, a.peer); }},
+    {"reduce_scatter", "to", [](A a) { return rondo_reduce_scatter(a.c, any_input, any_output, 1, a.type, a.op); }},
+    {"all_gather", "t", [](A a) { return rondo_all_gather(a.c, any_input, any_output, 1, a.type); }},
+    {"all_to_all", "t", [](A a) { return rondo_all_to_all(a.c, any_input, any_output, 1, a.type); }},
+    {"all_to_all_v", "t", [](A a) { return rondo_all_to_all_v(a.c, any_input, any_counts, nullptr, any_output, any_counts, nullptr, a.type); }},
+    {"gather", "tp", [](A a) { return rondo_gather(a.c, any_input, any_output, 1, a.type, a.peer); }},
+    {"scatter", "tp", [](A a) { return rondo_scatter(a.c, any_input, any_output, 1, a.type, a.peer); }},
+    {"scan", "to", [](A a) { return rondo_scan(a.c, any_input, any_output, 1, a.type, a.op); }},
     {"barrier", "", [](A a) { return rondo_barrier(a.c); }},
-    {"send", "tp", [](A a) { return rondo_send(a.c, in, 1, a.type, a.peer); }},
-    {"recv", "tp", [](A a) { return rondo_recv(a.c, out, 1, a.type, a.peer); }},
-    {"recv_any", "t", [](A a) { return rondo_recv_any(a.c, out, 1, a.type, &source); }},
-    {"start_all_reduce", "tow", [](A a) { return rondo_start_all_reduce(a.c, in, out, 1, a.type, a.op, a.work); }},
+    {"send", "tp", [](A a) { return rondo_send(a.c, any_input, 1, a.type, a.peer); }},
+    {"recv", "tp", [](A a) { return rondo_recv(a.c, any_output, 1, a.type, a.peer); }},
+    {"recv_any", "t", [](A a) { return rondo_recv_any(a.c, any_output, 1, a.type, &any_source); }},
+    {"start_all_reduce", "tow", [](A a) { return rondo_start_all_reduce(a.c, any_input, any_output, 1, a.type, a.op, a.work); }},
     {"start_all_reduce_fused", "tow",
      [](A a) { return fused(a.type, a.op, [&](const rondo_bucket* b) { return rondo_start_all_reduce_fused(a.c, b, a.work); }); }},
-    {"start_reduce", "topw", [](A a) { return rondo_start_reduce(a.c, in, out, 1, a.type, a.op, a.peer, a.work); }},
-    {"start_broadcast", "tpw", [](A a) { return rondo_start_broadcast(a.c, in, out, 1, a.type, a.peer, a.work); }},
-    {"start_reduce_scatter", "tow", [](A a) { return rondo_start_reduce_scatter(a.c, in, out, 1, a.type, a.op, a.work); }},
-    {"start_all_gather", "tw", [](A a) { return rondo_start_all_gather(a.c, in, out, 1, a.type, a.work); }},
-    {"start_all_to_all", "tw", [](A a) { return rondo_start_all_to_all(a.c, in, out, 1, a.type, a.work); }},
-    {"start_all_to_all_v", "tw", [](A a) { return rondo_start_all_to_all_v(a.c, in, counts, nullptr, out, counts, nullptr, a.type, a.work); }},
-    {"start_gather", "tpw", [](A a) { return rondo_start_gather(a.c, in, out, 1, a.type, a.peer, a.work); }},
-    {"start_scatter", "tpw", [](A a) { return rondo_start_scatter(a.c, in, out, 1, a.type, a.peer, a.work); }},
-    {"start_scan", "tow", [](A a) { return rondo_start_scan(a.c, in, out, 1, a.type, a.op, a.work); }},
+    {"start_reduce", "topw", [](A a) { return rondo_start_reduce(a.c, any_input, any_output, 1, a.type, a.op, a.peer, a.work); }},
+    {"start_broadcast", "tpw", [](A a) { return rondo_start_broadcast(a.c, any_input, any_output, 1, a.type, a.peer, a.work); }},
+    {"start_reduce_scatter", "tow", [](A a) { return rondo_start_reduce_scatter(a.c, any_input, any_output, 1, a.type, a.op, a.work); }},
+    {"start_all_gather", "tw", [](A a) { return rondo_start_all_gather(a.c, any_input, any_output, 1, a.type, a.work); }},
+    {"start_all_to_all", "tw", [](A a) { return rondo_start_all_to_all(a.c, any_input, any_output, 1, a.type, a.work); }},
+    {"start_all_to_all_v", "tw",
+     [](A a) { return rondo_start_all_to_all_v(a.c, any_input, any_counts, nullptr, any_output, any_counts, nullptr, a.type, a.work); }},
+    {"start_gather", "tpw", [](A a) { return rondo_start_gather(a.c, any_input, any_output, 1, a.type, a.peer, a.work); }},
+    {"start_scatter", "tpw", [](A a) { return rondo_start_scatter(a.c, any_input, any_output, 1, a.type, a.peer, a.work); }},
+    {"start_scan", "tow", [](A a) { return rondo_start_scan(a.c, any_input, any_output, 1, a.type, a.op, a.work); }},
     {"start_barrier", "w", [](A a) { return rondo_start_barrier(a.c, a.work); }},
-    {"start_send", "tpw", [](A a) { return rondo_start_send(a.c, in, 1, a.type, a.peer, a.work); }},
-    {"start_recv", "tpw", [](A a) { return rondo_start_recv(a.c, out, 1, a.type, a.peer, a.work); }},
-    {"start_recv_any", "tw", [](A a) { return rondo_start_recv_any(a.c, out, 1, a.type, a.work); }},
-    {"start_send_tagged", "tpw", [](A a) { return rondo_start_send_tagged(a.c, in, 1, a.type, a.peer, 7, a.work); }},
-    {"start_recv_tagged", "tpw", [](A a) { return rondo_start_recv_tagged(a.c, out, 1, a.type, a.peer, 7, a.work); }},
-    {"start_recv_any_tagged", "tw", [](A a) { return rondo_start_recv_any_tagged(a.c, out, 1, a.type, 7, a.work); }},
+    {"start_send", "tpw", [](A a) { return rondo_start_send(a.c, any_input, 1, a.type, a.peer, a.work); }},
+    {"start_recv", "tpw", [](A a) { return rondo_start_recv(a.c, any_output, 1, a.type, a.peer, a.work); }},
+    {"start_recv_any", "tw", [](A a) { return rondo_start_recv_any(a.c, any_output, 1, a.type, a.work); }},
+    {"start_send_tagged", "tpw", [](A a) { return rondo_start_send_tagged(a.c, any_input, 1, a.type, a.peer, 7, a.work); }},
+    {"start_recv_tagged", "tpw", [](A a) { return rondo_start_recv_tagged(a.c, any_output, 1, a.type, a.peer, 7, a.work); }},
+    {"start_recv_any_tagged", "tw", [](A a) { return rondo_start_recv_any_tagged(a.c, any_output, 1, a.type, 7, a.work); }},
 };
 
 /// Every nonsense that `function` can be given, by a rank whose peer is rank 1 - `rank`.
@@ -113,7 +114,7 @@ TEST_CASE("through C calls as values are judged field by field", "[threads]") {
   const auto body = [](Rank c, std::uint32_t) -> std::string {
     rondo_work* work = nullptr;
     char* json = nullptr;
-    rondo_call collective{sizeof(rondo_call), RONDO_REDUCE, RONDO_F32, RONDO_SUM, 0, in, out, 1, 0};
+    rondo_call collective{sizeof(rondo_call), RONDO_REDUCE, RONDO_F32, RONDO_SUM, 0, any_input, any_output, 1, 0};
     rondo_call type = collective, op = collective, root = collective, blocks = collective;
     collective.collective = static_cast<rondo_collective>(11);
     type.type = static_cast<rondo_type>(12);
@@ -143,7 +144,7 @@ TEST_CASE("through C calls as values are judged field by field", "[threads]") {
 TEST_CASE("through C lists of tensors are judged field by field", "[threads]") {
   const auto body = [](Rank c, std::uint32_t) -> std::string {
     rondo_work* work = nullptr;
-    const rondo_tensor one[] = {{in, out, 1}}, half[] = {{in, out, 1}, {nullptr, out + 1, 3}};
+    const rondo_tensor one[] = {{any_input, any_output, 1}}, half[] = {{any_input, any_output, 1}, {nullptr, any_output + 1, 3}};
     const rondo_bucket right{sizeof(rondo_bucket), one, 1, RONDO_F32, RONDO_SUM, 0, 0};
     rondo_bucket size = right, none = right, null = right, unknown = right, wire = right;
     size.size = sizeof(size_t);
@@ -198,10 +199,10 @@ TEST_CASE("through C a null where something must be is named", "[threads]") {
         invalid(rondo_abort(nullptr), "communicator"), invalid(rondo_use_plan(nullptr, "plan.json", 0), "communicator"),
         invalid(rondo_group_begin(nullptr), "communicator"), invalid(rondo_group_end(nullptr), "communicator")});
     const std::string of_calls = first_wrong({
-        invalid(rondo_all_to_all_v(c, in, nullptr, nullptr, out, counts, nullptr, RONDO_F32), "sent_counts"),
-        invalid(rondo_all_to_all_v(c, in, counts, nullptr, out, nullptr, nullptr, RONDO_F32), "received_counts"),
-        invalid(rondo_start_all_to_all_v(c, in, counts, nullptr, out, nullptr, nullptr, RONDO_F32, &work), "received_counts"),
-        invalid(rondo_recv_any(c, out, 1, RONDO_F32, nullptr), "source"), invalid(rondo_work_wait(nullptr), "work"),
+        invalid(rondo_all_to_all_v(c, any_input, nullptr, nullptr, any_output, any_counts, nullptr, RONDO_F32), "sent_counts"),
+        invalid(rondo_all_to_all_v(c, any_input, any_counts, nullptr, any_output, nullptr, nullptr, RONDO_F32), "received_counts"),
+        invalid(rondo_start_all_to_all_v(c, any_input, any_counts, nullptr, any_output, nullptr, nullptr, RONDO_F32, &work), "received_counts"),
+        invalid(rondo_recv_any(c, any_output, 1, RONDO_F32, nullptr), "source"), invalid(rondo_work_wait(nullptr), "work"),
         invalid(rondo_work_wait_for(nullptr, 1), "work"),
         invalid(rondo_work_source(nullptr, &number), "work"), invalid(rondo_work_on_end(nullptr, nullptr, nullptr), "work"),
         invalid(rondo_set_timeout(nullptr, 1), "communicator"), rondo_work_done(nullptr) == 1 ? "" : "no work isn't done"});

@@ -14,7 +14,7 @@
 namespace {
 
 using namespace rondo;
-using std::chrono::milliseconds;
+using namespace std::chrono_literals;
 
 CommunicatorOptions coalescing(std::uint64_t bytes, std::chrono::nanoseconds time = {}) {
   CommunicatorOptions options;
@@ -58,7 +58,7 @@ std::string together(Communicator& communicator) {
 }
 
 /// All_reduces of all sorts among other calls, at each rank's own pace; each rank waits for them as it likes.
-std::string mixed(Communicator& communicator, std::uint32_t rounds) {
+std::string mixed_sums(Communicator& communicator, std::uint32_t rounds) {
   std::mt19937 shared(5), own(communicator.rank() + 17);
   for (std::uint32_t round = 0; round < rounds; ++round) {
     std::vector<Sum> sums;
@@ -110,7 +110,7 @@ std::string one_by_one(Communicator& communicator) {
 }
 
 /// Each call reads what the one before it wrote, or overwrites what it read.
-std::string chained(Communicator& communicator) {
+std::string chained_sums(Communicator& communicator) {
   const auto ranks = static_cast<float>(communicator.size());
   std::vector<float> a(300, 1), b(300, 0), c(300, 7);
   communicator.group_begin();
@@ -137,14 +137,14 @@ TEST_CASE("started all_reduces that follow one another run as one call on a list
 
 TEST_CASE("coalesced calls are right among others, at any pace, held back or not", "[threads]") {
   constexpr std::uint32_t rounds = sanitized ? 15 : 60;
-  const auto body = [](Communicator& communicator) { return mixed(communicator, rounds); };
+  const auto body = [](Communicator& communicator) { return mixed_sums(communicator, rounds); };
   SECTION("as threads") {
     CHECK(complaints(run_threads(2, body, coalescing(8 << 10))) == "");
-    CHECK(complaints(run_threads(3, body, coalescing(8 << 10, milliseconds(1)))) == "");
+    CHECK(complaints(run_threads(3, body, coalescing(8 << 10, 1ms))) == "");
   }
   SECTION("as processes") {
     CHECK(complaints(run_processes(2, body, coalescing(8 << 10))) == "");
-    CHECK(complaints(run_processes(4, body, coalescing(100'000, milliseconds(1)))) == "");
+    CHECK(complaints(run_processes(4, body, coalescing(100'000, 1ms))) == "");
   }
 }
 
@@ -152,13 +152,13 @@ TEST_CASE("a rank that waits for each call before it starts the next is no reaso
   SECTION("as threads") CHECK(complaints(run_threads(3, one_by_one, coalescing(64 << 10))) == "");
   SECTION("as processes") {
     CHECK(complaints(run_processes(2, one_by_one, coalescing(64 << 10))) == "");
-    CHECK(complaints(run_processes(3, one_by_one, coalescing(64 << 10, milliseconds(2)))) == "");
+    CHECK(complaints(run_processes(3, one_by_one, coalescing(64 << 10, 2ms))) == "");
   }
 }
 
 TEST_CASE("calls that read or overwrite one another's memory keep their order", "[threads]") {
-  SECTION("as threads") CHECK(complaints(run_threads(2, chained, coalescing(64 << 10))) == "");
-  SECTION("as processes") CHECK(complaints(run_processes(3, chained, coalescing(64 << 10))) == "");
+  SECTION("as threads") CHECK(complaints(run_threads(2, chained_sums, coalescing(64 << 10))) == "");
+  SECTION("as processes") CHECK(complaints(run_processes(3, chained_sums, coalescing(64 << 10))) == "");
 }
 
 TEST_CASE("a call that nobody waits for is held back until its time is over, or others are enough", "[threads]") {
@@ -169,7 +169,7 @@ TEST_CASE("a call that nobody waits for is held back until its time is over, or 
     std::vector<Work> works;
     for (std::size_t k = 0; k < 5; ++k) {
       works.push_back(sums[k].start(communicator));
-      std::this_thread::sleep_for(milliseconds(5));
+      std::this_thread::sleep_for(5ms);
     }
     while (!works.back().done()) std::this_thread::yield();  // which is no waiting
     // 2 where nothing stops the ranks for a second; 10 if none had been held back
@@ -181,8 +181,8 @@ TEST_CASE("a call that nobody waits for is held back until its time is over, or 
       if (auto wrong = sum.check(); !wrong.empty()) return wrong;
     return "";
   };
-  SECTION("as threads") CHECK(complaints(run_threads(2, body, coalescing(64 << 10, milliseconds(1000)))) == "");
-  SECTION("as processes") CHECK(complaints(run_processes(2, body, coalescing(64 << 10, milliseconds(1000)))) == "");
+  SECTION("as threads") CHECK(complaints(run_threads(2, body, coalescing(64 << 10, 1000ms))) == "");
+  SECTION("as processes") CHECK(complaints(run_processes(2, body, coalescing(64 << 10, 1000ms))) == "");
 }
 
 TEST_CASE("calls of other lengths that come to the same sum are no match", "[threads]") {
@@ -234,8 +234,8 @@ TEST_CASE("a batch that no plan serves leaves its members to themselves", "[thre
 }
 
 TEST_CASE("a call that is held back runs when its communicator goes", "[threads]") {
-  auto options = coalescing(4096, milliseconds(1000));
-  options.timeout = milliseconds(600);
+  auto options = coalescing(4096, 1000ms);
+  options.timeout = 600ms;
   auto ranks = Communicator::in_process(2, options);
   REQUIRE(ranks);
   std::vector<float> values[2] = {std::vector<float>(100, 1), std::vector<float>(100, 2)};
@@ -268,7 +268,7 @@ TEST_CASE("ranks whose coalesced calls differ learn it, and so do those whose pe
   const auto alone = [](Communicator& communicator) -> std::string {
     std::vector<float> data(100, 1);
     if (communicator.rank() == 0) {
-      std::this_thread::sleep_for(milliseconds(1500));
+      std::this_thread::sleep_for(1500ms);
       return "";
     }
     Work first = communicator.start({Collective::all_reduce, data.data(), data.data(), data.size()});
@@ -276,15 +276,15 @@ TEST_CASE("ranks whose coalesced calls differ learn it, and so do those whose pe
     return expect_error(communicator.all_reduce(data.data(), data.data(), data.size(), DataType::f32), Errc::deadline_exceeded, {});
   };
   auto patient = coalescing(4096);
-  patient.timeout = milliseconds(500);
+  patient.timeout = 500ms;
   SECTION("as threads") {
     CHECK(complaints(run_threads(2, differ, coalescing(4096))) == "");
-    CHECK(complaints(run_threads(2, aborted, coalescing(4096, milliseconds(200)))) == "");
+    CHECK(complaints(run_threads(2, aborted, coalescing(4096, 200ms))) == "");
     CHECK(complaints(run_threads(2, alone, patient)) == "");
   }
   SECTION("as processes") {
     CHECK(complaints(run_processes(2, differ, coalescing(4096))) == "");
-    CHECK(complaints(run_processes(2, aborted, coalescing(4096, milliseconds(200)))) == "");
+    CHECK(complaints(run_processes(2, aborted, coalescing(4096, 200ms))) == "");
     CHECK(complaints(run_processes(2, alone, patient)) == "");
   }
 }
@@ -310,7 +310,7 @@ TEST_CASE("nonsense among coalesced calls is said to its caller", "[threads]") {
 TEST_CASE("what ranks coalesce must be equal, and the time sensible") {
   CHECK(Communicator::in_process(2, coalescing(4096, std::chrono::seconds(2))).error().detail.find("coalesce_time") != std::string::npos);
   CHECK(Communicator::in_process(2, coalescing(std::uint64_t{1} << 40)).error().detail.find("coalesce_bytes") != std::string::npos);
-  CHECK(Communicator::in_process(2, coalescing(4096, -milliseconds(1))).error().code == Errc::invalid_argument);
+  CHECK(Communicator::in_process(2, coalescing(4096, -1ms)).error().code == Errc::invalid_argument);
   const std::string job = fresh_job();
   const auto unlike = run_processes(1, [&](Communicator&) -> std::string {
     std::vector<std::string> said(2);

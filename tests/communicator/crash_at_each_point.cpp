@@ -1,19 +1,14 @@
 // A rank that is killed at a change of its state, for every change that the library passes: debug and sanitized builds name them.
-#include <cstdio>
 #include <cstring>
 
-#include "base/clock.hpp"
 #include "base/crash_point.hpp"
 #include "crash_trial.hpp"
 #include "support/catch.hpp"
-#include "support/sanitized.hpp"
-#include "support/shared.hpp"
 
 namespace {
 
 using namespace crash;
 
-constexpr std::uint64_t small = 8, large = (sanitized ? 2u : 64u) << 20;
 constexpr std::uint64_t fewest_changes = 200;  // of a life
 
 /// The victim's, which is a process of its own and has one at a time.
@@ -39,7 +34,7 @@ void pass_point(const char* place) {
   fate.death->come();
 }
 
-std::string at_a_point(const Trial& trial, const std::string& job, Moment moment, Followed& followed) {
+std::string at_a_point(const CrashTrial& trial, const std::string& job, Moment moment, Followed& followed) {
   fate.moment = moment;
   fate.death = &trial.death;
   fate.followed = &followed;
@@ -47,27 +42,20 @@ std::string at_a_point(const Trial& trial, const std::string& job, Moment moment
   return live(trial, job, [](int part) { fate.mark = part; });
 }
 
-std::uint64_t kill_all(std::uint64_t bytes, std::uint64_t stride, std::uint64_t others_stride) {
-  const auto offset = static_cast<std::uint64_t>(rondo::now_ns() / 1'000'000);  // another one each time: in the long run all changes are tried
-  const Stage stage(bytes);
-  const Shared<Tally> tally;
-  CHECK(kill_at_each(stage, 1, at_a_point, {stride, offset}, *tally) == "");
-  CHECK(kill_at_each(stage, 0, at_a_point, {others_stride, offset}, *tally) == "");
-  CHECK(kill_at_each(stage, 2, at_a_point, {others_stride, offset}, *tally) == "");
-  std::printf("changes of state, %zu B: %s\n", static_cast<std::size_t>(bytes), describe(*tally).c_str());
-  return tally->longest;
+std::uint64_t kill_at_points(std::uint64_t bytes, std::uint64_t stride, std::uint64_t others_stride) {
+  return kill_all(at_a_point, "changes of state", bytes, stride, others_stride);
 }
 
 }  // namespace
 
 TEST_CASE("a rank killed at any change of its state is named to all within a second, and the others make a new communicator") {
   if (!rondo::has_crash_points) return;  // tools/test runs it sanitized
-  SECTION("8 B") CHECK(kill_all(small, 8, 24) >= fewest_changes);
-  SECTION("64 MiB") CHECK(kill_all(large, 40, 120) >= fewest_changes);
+  SECTION("8 B") CHECK(kill_at_points(small_bytes, 8, 24) >= fewest_changes);
+  SECTION("64 MiB") CHECK(kill_at_points(large_bytes, 40, 120) >= fewest_changes);
 }
 
 TEST_CASE("a rank killed at each change of its state is named to all within a second, and the others make a new communicator", "[.soak]") {
   REQUIRE(rondo::has_crash_points);
-  SECTION("8 B") CHECK(kill_all(small, 1, 1) >= fewest_changes);
-  SECTION("64 MiB") CHECK(kill_all(large, 1, 12) >= fewest_changes);
+  SECTION("8 B") CHECK(kill_at_points(small_bytes, 1, 1) >= fewest_changes);
+  SECTION("64 MiB") CHECK(kill_at_points(large_bytes, 1, 12) >= fewest_changes);
 }

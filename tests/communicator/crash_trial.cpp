@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -17,6 +18,7 @@
 #include "bootstrap/bootstrap.hpp"
 #include "communicator/create.hpp"
 #include "rondo/communicator.hpp"
+#include "support/catch.hpp"
 #include "support/faults.hpp"
 #include "support/ranks.hpp"
 #include "support/shared.hpp"
@@ -26,15 +28,14 @@ namespace {
 
 using namespace rondo;
 
-constexpr std::int64_t bound_ns = 1'000'000'000;  // from the death to a survivor's error, or to its end
 constexpr auto most_time = std::chrono::seconds(20);  // of a call whose wait nothing ends
 constexpr int most_seconds = 60;
-constexpr std::chrono::milliseconds patient{20'000}, impatient{1000};  // in creations that all live through, and where nobody hears of the victim
-constexpr int enough = 3;                                              // lives that went wrong: one in which all hang takes a minute
+constexpr std::chrono::milliseconds usual_patience{20'000}, unheard_patience{1000};  // in creations that all live through, and where nobody hears of the victim
+constexpr int enough_wrong = 3;  // lives that went wrong: one in which all hang takes a minute
 constexpr std::uint64_t first_steps = 200;
 constexpr std::uint64_t steps_of_a_try = 4;  // to reach rank 0, which may have a name already and not listen yet
 constexpr int repeats = 2;
-constexpr std::uint64_t pattern = 16;
+constexpr std::uint64_t pattern_length = 16;
 
 float* shared_floats(std::uint64_t bytes) {
   return static_cast<float*>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0));
@@ -42,17 +43,17 @@ float* shared_floats(std::uint64_t bytes) {
 
 Result<void> wrong(const std::string& what) { return Error{Errc::io, what + " was returned as right"}; }
 
-/// Whether element i is factor · (i % pattern).
+/// Whether element i is factor · (i % pattern_length).
 bool has_pattern(const float* values, std::uint64_t count, float factor) {
   std::uint64_t bad = 0;
-  for (std::uint64_t i = 0; i < count; ++i) bad += values[i] != factor * static_cast<float>(i % pattern);
+  for (std::uint64_t i = 0; i < count; ++i) bad += values[i] != factor * static_cast<float>(i % pattern_length);
   return bad == 0;
 }
 
 /// One rank's life in parts. Each returns its first error.
 class Life {
  public:
-  Life(const Trial& trial, std::uint32_t rank) : stage_(trial.stage), rank_(rank), patience_(trial.patience) {}
+  Life(const CrashTrial& trial, std::uint32_t rank) : stage_(trial.stage), rank_(rank), patience_(trial.patience) {}
 
   Result<void> create(const std::string& job) {
     CommunicatorOptions options;
@@ -164,10 +165,10 @@ void note_worst(Tally& tally, std::int64_t ns) {
   }
 }
 
-std::string milliseconds(std::int64_t ns) { return std::to_string(ns / 1'000'000) + " ms"; }
+std::string in_milliseconds(std::int64_t ns) { return std::to_string(ns / 1'000'000) + " ms"; }
 
 /// What is wrong with a survivor's first error, which came `passed_ns` after the death.
-std::string judge(const Trial& trial, const Error& error, std::int64_t passed_ns) {
+std::string judge(const CrashTrial& trial, const Error& error, std::int64_t passed_ns) {
   const std::string text = to_string(error), name = "rank " + std::to_string(trial.victim);
   if (!trial.death.has_come()) return "nobody has died yet: " + text;
   if (text.find(name + " ") == std::string::npos) return "'" + name + " ' is missing in: " + text;
@@ -175,12 +176,12 @@ std::string judge(const Trial& trial, const Error& error, std::int64_t passed_ns
   const bool may_be_unheard = trial.victim == 0 || !trial.was_heard();
   if (error.code == Errc::deadline_exceeded && may_be_unheard && text.find("no sign of " + name) != std::string::npos) {
     ++trial.tally.unheard;
-    return passed_ns < bound_ns + std::chrono::nanoseconds(trial.patience).count() ? "" : "took " + milliseconds(passed_ns) + ": " + text;
+    return passed_ns < death_bound_ns + std::chrono::nanoseconds(trial.patience).count() ? "" : "took " + in_milliseconds(passed_ns) + ": " + text;
   }
   if (error.code != Errc::peer_failed) return "expected peer_failed, got " + text;
   ++trial.tally.errors;
   note_worst(trial.tally, passed_ns);
-  return passed_ns < bound_ns ? "" : "took " + milliseconds(passed_ns) + ": " + text;
+  return passed_ns < death_bound_ns ? "" : "took " + in_milliseconds(passed_ns) + ": " + text;
 }
 
 /// The survivors among themselves, in the order of their ranks.
@@ -198,7 +199,7 @@ std::string begin_anew(const Stage& stage, std::uint32_t rank, std::uint32_t vic
 }
 
 /// A survivor: "" when it is as kill_at_each() says.
-std::string survive(const Trial& trial, std::uint32_t rank, const std::string& job, const std::string& next_job) {
+std::string survive(const CrashTrial& trial, std::uint32_t rank, const std::string& job, const std::string& next_job) {
   const Possessions before = possessions();
   int part = 0;
   std::string answer;
@@ -210,17 +211,17 @@ std::string survive(const Trial& trial, std::uint32_t rank, const std::string& j
     const std::int64_t passed_ns = trial.death.has_come() ? trial.death.passed_ns() : 0;  // a survivor that ends well may end first
     if (!done) answer = judge(trial, done.error(), passed_ns);
     else ++trial.tally.ends;
-    if (done && passed_ns > bound_ns) answer = "went on for " + milliseconds(passed_ns);
+    if (done && passed_ns > death_bound_ns) answer = "went on for " + in_milliseconds(passed_ns);
     if (!answer.empty()) answer = std::string("in its ") + name_of(part) + ": " + answer;
   }
   if (!answer.empty()) return answer;
-  if (const std::int64_t leaving_ns = now_ns() - ended_ns; leaving_ns > bound_ns) return "leaving took " + milliseconds(leaving_ns);
+  if (const std::int64_t leaving_ns = now_ns() - ended_ns; leaving_ns > death_bound_ns) return "leaving took " + in_milliseconds(leaving_ns);
   if (answer = begin_anew(trial.stage, rank, trial.victim, next_job); !answer.empty()) return answer;
   return changes_since(before);
 }
 
 /// All three ranks of one life.
-std::string run(const Trial& trial, const Way& way, Moment moment, Followed& followed) {
+std::string run(const CrashTrial& trial, const WayToDie& way, Moment moment, Followed& followed) {
   const std::string job = fresh_job(), next_job = fresh_job();
   std::vector<ChildBody> bodies;
   for (std::uint32_t rank = 0; rank < ranks; ++rank)
@@ -231,10 +232,10 @@ std::string run(const Trial& trial, const Way& way, Moment moment, Followed& fol
   return complaints(answers);
 }
 
-std::string try_one(const Stage& stage, std::uint32_t victim, const Way& way, Moment moment, std::chrono::milliseconds patience, Followed& followed,
+std::string try_one(const Stage& stage, std::uint32_t victim, const WayToDie& way, Moment moment, std::chrono::milliseconds patience, Followed& followed,
                     Tally& tally) {
   const Death death;
-  const Trial trial{stage, death, victim, [&] { return followed.heard_after != 0; }, patience, tally};
+  const CrashTrial trial{stage, death, victim, [&] { return followed.heard_after != 0; }, patience, tally};
   const std::string answer = run(trial, way, moment, followed);
   if (answer.empty()) return "";
   const std::string where = moment.number == 0 ? ", not killed" : " killed at " + std::to_string(moment.number) + " of its " + name_of(moment.mark);
@@ -259,7 +260,7 @@ Stage::Stage(std::uint64_t bytes) : bytes_(bytes), view_(*discover_topology()) {
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
     inputs_[rank] = shared_floats(bytes);
     outputs_[rank] = shared_floats(bytes);
-    for (std::uint64_t i = 0; i < count(); ++i) inputs_[rank][i] = static_cast<float>((rank + 1) * (i % pattern));
+    for (std::uint64_t i = 0; i < count(); ++i) inputs_[rank][i] = static_cast<float>((rank + 1) * (i % pattern_length));
   }
 }
 
@@ -274,11 +275,11 @@ std::uint64_t Stage::count() const { return bytes_ / sizeof(float); }
 
 std::string describe(const Tally& tally) {
   return std::to_string(tally.kills) + " kills, " + std::to_string(tally.lives) + " lives to their end; survivors: " + std::to_string(tally.errors) +
-         " errors that name the rank, the last " + milliseconds(tally.worst_ns) + " after the death, " + std::to_string(tally.unheard) +
+         " errors that name the rank, the last " + in_milliseconds(tally.worst_ns) + " after the death, " + std::to_string(tally.unheard) +
          " that missed one nobody had heard of, " + std::to_string(tally.ends) + " ended well; a whole life has " + std::to_string(tally.longest) + " steps";
 }
 
-std::string live(const Trial& trial, const std::string& job, const std::function<void(int)>& pass) {
+std::string live(const CrashTrial& trial, const std::string& job, const std::function<void(int)>& pass) {
   Life life(trial, trial.victim);
   if (trial.victim != 0) await_listener(job);
   const auto done = run_parts(life, job, pass);
@@ -286,9 +287,9 @@ std::string live(const Trial& trial, const std::string& job, const std::function
   return done ? "" : "the victim itself: " + to_string(done.error());
 }
 
-std::string kill_at_each(const Stage& stage, std::uint32_t victim, const Way& way, Choice choice, Tally& tally) {
+std::string kill_at_each(const Stage& stage, std::uint32_t victim, const WayToDie& way, Choice choice, Tally& tally) {
   const Shared<Followed> whole;
-  if (const std::string wrong = try_one(stage, victim, way, Moment{}, patient, *whole, tally); !wrong.empty()) return wrong;
+  if (const std::string wrong = try_one(stage, victim, way, Moment{}, usual_patience, *whole, tally); !wrong.empty()) return wrong;
   std::uint64_t length = 0;
   for (const auto& steps : whole->steps) length += steps;
   tally.longest = std::max(tally.longest, length);
@@ -298,11 +299,22 @@ std::string kill_at_each(const Stage& stage, std::uint32_t victim, const Way& wa
     for (const std::uint64_t step : chosen(whole->steps[part], choice)) {
       const Shared<Followed> followed;
       const bool unheard = part == creation && step <= whole->heard_after + steps_of_a_try;
-      const std::string wrong = try_one(stage, victim, way, Moment{part, step}, unheard ? impatient : patient, *followed, tally);
+      const std::string wrong = try_one(stage, victim, way, Moment{part, step}, unheard ? unheard_patience : usual_patience, *followed, tally);
       all += wrong;
-      if (!wrong.empty() && ++bad == enough) return all + "and so on";
+      if (!wrong.empty() && ++bad == enough_wrong) return all + "and so on";
     }
   return all;
+}
+
+std::uint64_t kill_all(const WayToDie& way, const char* steps, std::uint64_t bytes, std::uint64_t stride, std::uint64_t others_stride) {
+  const auto offset = static_cast<std::uint64_t>(now_ns() / 1'000'000);  // another one each time: in the long run all steps are tried
+  const Stage stage(bytes);
+  const Shared<Tally> tally;
+  CHECK(kill_at_each(stage, 1, way, {stride, offset}, *tally) == "");
+  CHECK(kill_at_each(stage, 0, way, {others_stride, offset}, *tally) == "");
+  CHECK(kill_at_each(stage, 2, way, {others_stride, offset}, *tally) == "");
+  std::printf("%s, %zu B: %s\n", steps, static_cast<std::size_t>(bytes), describe(*tally).c_str());
+  return tally->longest;
 }
 
 }  // namespace crash

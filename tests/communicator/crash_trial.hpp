@@ -10,10 +10,13 @@
 #include "rondo/topology.hpp"
 #include "support/death.hpp"
 #include "support/moment.hpp"
+#include "support/sanitized.hpp"
 
 namespace crash {
 
 inline constexpr std::uint32_t ranks = 3;
+/// What a life moves at once, at the least and at the most.
+inline constexpr std::uint64_t small_bytes = 8, large_bytes = (sanitized ? 2u : 64u) << 20;
 
 /// The parts of a life, in their order.
 enum Part : int { creation = 1, calls, splitting, messages, farewell, parts_end };
@@ -49,12 +52,12 @@ struct Tally {
 };
 std::string describe(const Tally& tally);
 
-struct Trial;
+struct CrashTrial;
 /// A victim's whole process: it makes `live(trial, job, ...)` die at that moment and notes in `followed` what it saw. "", or what went wrong.
-using Way = std::function<std::string(const Trial& trial, const std::string& job, Moment moment, Followed& followed)>;
+using WayToDie = std::function<std::string(const CrashTrial& trial, const std::string& job, Moment moment, Followed& followed)>;
 
 /// One life of three ranks.
-struct Trial {
+struct CrashTrial {
   const Stage& stage;
   const Death& death;
   std::uint32_t victim;
@@ -64,7 +67,7 @@ struct Trial {
 };
 
 /// What a victim does: calls `pass` at the beginning of each part and with 0 at the end, and runs on until it is killed. What went wrong before.
-std::string live(const Trial& trial, const std::string& job, const std::function<void(int)>& pass);
+std::string live(const CrashTrial& trial, const std::string& job, const std::function<void(int)>& pass);
 
 /// Which steps of each part a victim dies at: every `stride`th of the first 200, from `offset` on, and ever fewer beyond.
 struct Choice {
@@ -74,6 +77,10 @@ struct Choice {
 
 /// Kills one rank in many lives. "" when in each of them both survivors learn within a second who died, or end well with the right numbers; leave nothing
 /// behind; and make a communicator of their own that works. Else the first few that were otherwise.
-std::string kill_at_each(const Stage& stage, std::uint32_t victim, const Way& way, Choice choice, Tally& tally);
+std::string kill_at_each(const Stage& stage, std::uint32_t victim, const WayToDie& way, Choice choice, Tally& tally);
+
+/// Kills rank 1 at every `stride`th of its steps, and the two others, who have other parts in a creation, at every `others_stride`th; checks that all is well.
+/// `steps` is what they are called. Returns those of the longest life.
+std::uint64_t kill_all(const WayToDie& way, const char* steps, std::uint64_t bytes, std::uint64_t stride, std::uint64_t others_stride);
 
 }  // namespace crash

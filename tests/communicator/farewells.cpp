@@ -16,7 +16,7 @@ namespace {
 using namespace rondo;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::uint64_t large = 1u << 20;
+constexpr std::uint64_t long_count = 1u << 20;
 
 /// A rank of a job, which the body owns and so may end.
 ChildBody with_rank(std::uint32_t rank, std::uint32_t ranks, const std::string& job, std::function<std::string(Communicator)> body,
@@ -46,11 +46,11 @@ std::string names_on_this_machine() {
 TEST_CASE("a communicator that is destroyed with work in flight ends it first") {
   const std::string job = fresh_job();
   const auto body = [](Communicator communicator) -> std::string {
-    std::vector<float> values(large, 1);
+    std::vector<float> values(long_count, 1);
     {
       Communicator going = std::move(communicator);
       if (going.rank() == 1) std::this_thread::sleep_for(std::chrono::milliseconds(300));
-      for (int i = 0; i < 3; ++i) (void)going.start(Call{Collective::all_reduce, values.data(), values.data(), large, DataType::f32, ReduceOp::sum});
+      for (int i = 0; i < 3; ++i) (void)going.start(Call{Collective::all_reduce, values.data(), values.data(), long_count, DataType::f32, ReduceOp::sum});
     }
     for (const float value : values)
       if (value != 8) return "it went before its work was done";
@@ -64,12 +64,12 @@ TEST_CASE("a communicator that is destroyed with work in flight that can't end g
   options.timeout = std::chrono::milliseconds(500);
   const std::string job = fresh_job();
   const auto goes = [](Communicator communicator) -> std::string {
-    std::vector<float> values(large, 1);
+    std::vector<float> values(long_count, 1);
     const auto begin = Clock::now();
     Work work;
     {
       Communicator going = std::move(communicator);
-      work = going.start(Call{Collective::all_reduce, values.data(), values.data(), large, DataType::f32, ReduceOp::sum});
+      work = going.start(Call{Collective::all_reduce, values.data(), values.data(), long_count, DataType::f32, ReduceOp::sum});
     }
     const Result<void> result = work.wait();
     work = Work();
@@ -78,8 +78,8 @@ TEST_CASE("a communicator that is destroyed with work in flight that can't end g
   };
   const auto stays = [](Communicator communicator) -> std::string {
     std::this_thread::sleep_for(std::chrono::seconds(1));
-    std::vector<float> values(large, 1);
-    return expect_error(communicator.all_reduce(values.data(), values.data(), large, DataType::f32), Errc::peer_failed, {"rank 0 ", "did not end within"});
+    std::vector<float> values(long_count, 1);
+    return expect_error(communicator.all_reduce(values.data(), values.data(), long_count, DataType::f32), Errc::peer_failed, {"rank 0 ", "did not end within"});
   };
   CHECK(complaints(run_children({with_rank(0, 2, job, goes, options), with_rank(1, 2, job, stays, options)})) == "");
 }
@@ -92,8 +92,8 @@ TEST_CASE("a rank killed while all leave holds nobody up, and a new communicator
     const Death death;
     const auto body = [&](Communicator communicator) -> std::string {
       const std::uint32_t rank = communicator.rank();
-      std::vector<float> values(large, 1);
-      if (auto done = communicator.all_reduce(values.data(), values.data(), large, DataType::f32); !done) return says("before", done);
+      std::vector<float> values(long_count, 1);
+      if (auto done = communicator.all_reduce(values.data(), values.data(), long_count, DataType::f32); !done) return says("before", done);
       std::thread killer;
       if (rank == 2) killer = std::thread([&] {
         std::this_thread::sleep_for(delay);
@@ -105,7 +105,7 @@ TEST_CASE("a rank killed while all leave holds nobody up, and a new communicator
       if (seconds_since(begin) > 1) return "leaving took " + std::to_string(seconds_since(begin)) + " s";
       auto next = Communicator::local(rank, 2, next_job);
       if (!next) return "new communicator: " + to_string(next.error());
-      return says("new communicator", next->all_reduce(values.data(), values.data(), large, DataType::f32));
+      return says("new communicator", next->all_reduce(values.data(), values.data(), long_count, DataType::f32));
     };
     auto answers = run_children({with_rank(0, 3, job, body), with_rank(1, 3, job, body), with_rank(2, 3, job, body)}, 30);
     INFO("round " << round);
@@ -133,8 +133,8 @@ TEST_CASE("a rank that died is named before those that left, perhaps because of 
 TEST_CASE("nothing is left of a job whose ranks were all killed, and one of the same name works") {
   const std::string before = names_on_this_machine(), job = fresh_job();
   const auto killed = [](Communicator communicator) -> std::string {
-    std::vector<float> values(large, 1);
-    (void)communicator.all_reduce(values.data(), values.data(), large, DataType::f32);
+    std::vector<float> values(long_count, 1);
+    (void)communicator.all_reduce(values.data(), values.data(), long_count, DataType::f32);
     raise(SIGKILL);
     return "";
   };

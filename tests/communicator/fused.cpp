@@ -36,7 +36,7 @@ std::string random_lists(Communicator& communicator, std::uint32_t calls, bool a
   return "";
 }
 
-std::string all_types(Communicator& communicator, bool against_plain) {
+std::string lists_of_all_types(Communicator& communicator, bool against_plain) {
   std::uint64_t seed = 0;
   for (std::size_t type = 0; type < data_type_count; ++type)
     for (std::size_t op = 0; op < reduce_op_count; ++op)
@@ -71,7 +71,7 @@ std::string with_a_flat_rank(Communicator& communicator) {
   return "";
 }
 
-std::string refusals(Communicator& communicator) {
+std::string refused_buckets(Communicator& communicator) {
   std::vector<float> a(100), b(100);
   char* const odd = reinterpret_cast<char*>(a.data()) + 1;
   const auto call = [&](std::vector<Tensor> tensors, ReduceOp op = ReduceOp::sum, double scale = 1) {
@@ -106,7 +106,7 @@ std::string refusals(Communicator& communicator) {
 }
 
 /// The sums of the counts differ.
-std::string disagree(Communicator& communicator, bool started) {
+std::string disagree_on_lists(Communicator& communicator, bool started) {
   std::vector<float> values(4000, 1);
   const Tensor tensors[] = {{values.data(), values.data(), 1000}, {values.data() + 2000, values.data() + 2000, 1000 + communicator.rank()}};
   const Bucket bucket{tensors};
@@ -187,10 +187,10 @@ TEST_CASE("a list of tensors has the bits of one buffer with all elements, howev
 
 TEST_CASE("lists of every type by every operation have the bits of one buffer", "[threads]") {
   SECTION("as threads") {
-    for (const std::uint32_t ranks : {2u, 5u}) CHECK(complaints(run_threads(ranks, [](Communicator& c) { return all_types(c, false); })) == "");
+    for (const std::uint32_t ranks : {2u, 5u}) CHECK(complaints(run_threads(ranks, [](Communicator& c) { return lists_of_all_types(c, false); })) == "");
   }
   SECTION("as processes") {
-    for (const std::uint32_t ranks : {2u, 3u}) CHECK(complaints(run_processes(ranks, [](Communicator& c) { return all_types(c, true); })) == "");
+    for (const std::uint32_t ranks : {2u, 3u}) CHECK(complaints(run_processes(ranks, [](Communicator& c) { return lists_of_all_types(c, true); })) == "");
   }
 }
 
@@ -216,11 +216,11 @@ TEST_CASE("between processes one rank may call all_reduce where others have list
 }
 
 TEST_CASE("what is wrong with a list is said of the tensor that it is wrong with", "[threads]") {
-  CHECK(complaints(run_threads(3, refusals)) == "");
+  CHECK(complaints(run_threads(3, refused_buckets)) == "");
 }
 
 TEST_CASE("lists of different lengths are a mismatch on every rank", "[threads]") {
-  for (const bool started : {false, true}) CHECK(complaints(run_threads(2, [=](Communicator& c) { return disagree(c, started); })) == "");
+  for (const bool started : {false, true}) CHECK(complaints(run_threads(2, [=](Communicator& c) { return disagree_on_lists(c, started); })) == "");
 }
 
 TEST_CASE("every rank reduces an equal share of a list, however long its tensors are", "[threads]") {

@@ -11,6 +11,7 @@
 #include "bootstrap/bootstrap.hpp"
 #include "communicator/create.hpp"
 #include "support/catch.hpp"
+#include "support/death.hpp"
 #include "support/faults.hpp"
 #include "support/footprint.hpp"
 #include "support/ranks.hpp"
@@ -22,8 +23,7 @@ using namespace rondo;
 
 constexpr int most_rounds = 20'000, most_seconds = 1200;
 constexpr std::int64_t patience_ns = 60'000'000'000;
-constexpr std::int64_t bound_ns = 1'000'000'000;
-constexpr std::uint64_t count = 50'000;
+constexpr std::uint64_t reduced_count = 50'000;
 constexpr int rounds_a_look = 20;  // at the machine: that takes longer than all else, so most rounds know it already
 
 /// What each process had when it was warm and in the end, and how many rounds came between.
@@ -33,8 +33,8 @@ struct Growth {
 
 /// Calls of every kind. What is right is checked.
 std::string use(Communicator& communicator) {
-  std::vector<float> values(count, 1), other(10, 1);
-  Work work = communicator.start(Call{Collective::all_reduce, values.data(), values.data(), count, DataType::f32, ReduceOp::sum});
+  std::vector<float> values(reduced_count, 1), other(10, 1);
+  Work work = communicator.start(Call{Collective::all_reduce, values.data(), values.data(), reduced_count, DataType::f32, ReduceOp::sum});
   auto done = work.wait();
   if (done) done = around_the_ring(communicator, values.data(), other.data(), other.size());
   if (done) {
@@ -43,7 +43,7 @@ std::string use(Communicator& communicator) {
   }
   if (!done) return to_string(done.error());
   const auto size = static_cast<float>(communicator.size());
-  return values[count - 1] == size && other[9] == size * size ? "" : "a wrong number";
+  return values[reduced_count - 1] == size && other[9] == size * size ? "" : "a wrong number";
 }
 
 /// Does `round` so many times. A twentieth of them warms up: what a process makes once, it has by then.
@@ -147,7 +147,7 @@ std::string outlive(std::uint32_t rank, const std::string& job, const Topology& 
   for (const char* word : {"peer_failed", "rank 1 "})
     if (error.find(word) == std::string::npos) return std::string("'") + word + "' is missing in: " + error;
   worst_ns = std::max<std::int64_t>(worst_ns, passed_ns);
-  return passed_ns < bound_ns ? "" : "left " + std::to_string(passed_ns / 1'000'000) + " ms after the death: " + error;
+  return passed_ns < death_bound_ns ? "" : "left " + std::to_string(passed_ns / 1'000'000) + " ms after the death: " + error;
 }
 
 void kill_peers(int rounds) {

@@ -19,7 +19,7 @@ namespace {
 using namespace rondo;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::uint64_t count = 3000;
+constexpr std::uint64_t sent_count = 3000;
 
 CommunicatorOptions checked() {
   CommunicatorOptions options;
@@ -54,7 +54,7 @@ struct Sending {
 };
 
 Work start_call(Communicator& communicator, Collective collective, const float* data, float* output) {
-  return communicator.start(Call{collective, data, output, count, DataType::f32, ReduceOp::sum, 0});
+  return communicator.start(Call{collective, data, output, sent_count, DataType::f32, ReduceOp::sum, 0});
 }
 
 constexpr Sending sendings[] = {
@@ -64,27 +64,27 @@ constexpr Sending sendings[] = {
     {"scatter of 3000 f32 from rank 0", [](Communicator& c, const float* data, float* output) { return start_call(c, Collective::scatter, data, output); }},
     {"send_recv of 3000 f32",
      [](Communicator& c, const float* data, float* output) {
-       return c.rank() == 0 ? c.start_send(data, count, DataType::f32, 1) : c.start_recv(output, count, DataType::f32, 0);
+       return c.rank() == 0 ? c.start_send(data, sent_count, DataType::f32, 1) : c.start_recv(output, sent_count, DataType::f32, 0);
      }},
     {"all_to_all_v",
      [](Communicator& c, const float* data, float* output) {
-       const std::uint64_t counts[] = {count, count};
+       const std::uint64_t counts[] = {sent_count, sent_count};
        return c.start_all_to_all_v(data, Blocks{counts}, output, Blocks{counts}, DataType::f32);
      }},
 };
 
 /// Rank 0 sends, and spoils what it has sent before the other one looks; both can make a new communicator then.
 std::string spoil(Communicator& communicator, const Sending& sending, std::size_t bit, std::atomic<bool>& spoilt, const std::string& next_job) {
-  std::vector<float> data(2 * count), output(2 * count);
+  std::vector<float> data(2 * sent_count), output(2 * sent_count);
   std::iota(data.begin(), data.end(), static_cast<float>(communicator.rank() * 10'000));
   Result<void> result;
   if (communicator.rank() == 0) {
     Work work = sending.start(communicator, data.data(), output.data());
     const auto begin = Clock::now();
     const std::string name = sending.name;
-    const float* sent = data.data() + (name.starts_with("scatter") || name.starts_with("all_to_all") ? count : 0);
+    const float* sent = data.data() + (name.starts_with("scatter") || name.starts_with("all_to_all") ? sent_count : 0);
     // one_shot's slots hold all, two_shot's the other rank's half
-    while (!flip_in_slot(sent, count / 2 * 4, bit) && !flip_in_slot(sent + count / 2 + 8, count / 2 * 4 - 32, bit))
+    while (!flip_in_slot(sent, sent_count / 2 * 4, bit) && !flip_in_slot(sent + sent_count / 2 + 8, sent_count / 2 * 4 - 32, bit))
       if (seconds_since(begin) > 10) return "what it sent is in no slot";
     spoilt = true;
     (void)work.wait();

@@ -15,25 +15,16 @@ namespace {
 
 using namespace rondo;
 
-constexpr std::uint64_t bytes = 16 << 20;
-
-constexpr std::uint64_t long_count = sanitized ? 1'100'003 : 2'500'007;  // two pieces at least
+constexpr std::uint64_t mapped_bytes = 16 << 20;
 
 std::string all_types(Communicator& communicator) { return perform_all(communicator, false); }
 
-std::string many_pieces(Communicator& communicator) {
-  std::uint64_t seed = 7;
-  for (const Collective collective : moving_collectives)
-    for (const bool in_place : {false, true}) {
-      const Shape shape{collective, DataType::f32, ReduceOp::sum, 0, 0, communicator.size() - 1, long_count};
-      if (auto wrong = perform(communicator, Trial{shape, in_place, ++seed, false}); !wrong.empty()) return wrong;
-    }
-  return "";
-}
+/// Two at least.
+std::string pieces_by_copies(Communicator& communicator) { return perform_moving(communicator, {sanitized ? 1'100'003u : 2'500'007u}, false); }
 
-/// Memory of `bytes`, whose pages are there.
+/// Memory of `mapped_bytes`, whose pages are there.
 float* map(int protection = PROT_READ | PROT_WRITE) {
-  return static_cast<float*>(mmap(nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0));
+  return static_cast<float*>(mmap(nullptr, mapped_bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0));
 }
 
 /// Whether this machine lets processes read one another's memory; where it doesn't, there is nothing to test.
@@ -59,7 +50,7 @@ TEST_CASE("what the kernel copies from rank to rank is right for every collectiv
     INFO(ranks << " ranks");
     CHECK(complaints(run_processes(ranks, all_types, forced("direct_one_shot"))) == "");
   }
-  for (const std::uint32_t ranks : {2u, 5u}) CHECK(complaints(run_processes(ranks, many_pieces, forced("direct_one_shot"))) == "");
+  for (const std::uint32_t ranks : {2u, 5u}) CHECK(complaints(run_processes(ranks, pieces_by_copies, forced("direct_one_shot"))) == "");
 }
 
 TEST_CASE("ordinary memory is read where it lies by the collectives that only move, and by no others") {
@@ -89,7 +80,7 @@ TEST_CASE("split communicators of processes read one another's memory, too") {
   const auto body = [](Communicator& communicator) -> std::string {
     auto child = communicator.split(static_cast<std::int32_t>(communicator.rank() % 2), -static_cast<std::int32_t>(communicator.rank()));
     if (!child) return to_string(child.error());
-    return many_pieces(**child);
+    return pieces_by_copies(**child);
   };
   CHECK(complaints(run_processes(4, body, forced("direct_one_shot"))) == "");
 }
@@ -99,8 +90,8 @@ TEST_CASE("a buffer that the kernel can't read is an error that names its rank")
   const auto body = [](Communicator& communicator) -> std::string {
     const bool guilty = communicator.rank() == 1;
     float* const in = map(guilty ? PROT_NONE : PROT_READ | PROT_WRITE);  // only the root reads it
-    std::vector<float> out(bytes / 4 * communicator.size());
-    const auto done = communicator.gather(in, out.data(), bytes / 4, DataType::f32, 0);
+    std::vector<float> out(mapped_bytes / 4 * communicator.size());
+    const auto done = communicator.gather(in, out.data(), mapped_bytes / 4, DataType::f32, 0);
     return expect_error(done, Errc::peer_failed, {"buffer that rank 1", "gather of 4194304 f32"});
   };
   CHECK(complaints(run_processes(3, body, forced("direct_one_shot"))) == "");
@@ -110,8 +101,8 @@ TEST_CASE("processes whose call has failed may unmap their buffers at once, and 
   for (int round = 0; round < 20; ++round) {
     const auto body = [round](Communicator& communicator) -> std::string {
       float* const in = map();
-      float* const out = static_cast<float*>(mmap(nullptr, 3 * bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0));
-      std::fill(in, in + bytes / 4, 1.0f);
+      float* const out = static_cast<float*>(mmap(nullptr, 3 * mapped_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0));
+      std::fill(in, in + mapped_bytes / 4, 1.0f);
       std::thread aborter;
       if (communicator.rank() == 1) aborter = std::thread([&] {
         std::this_thread::sleep_for(std::chrono::microseconds(500 * round));
@@ -120,14 +111,14 @@ TEST_CASE("processes whose call has failed may unmap their buffers at once, and 
       Result<void> result;
       std::string wrong;
       while (result && wrong.empty()) {
-        std::fill(out, out + 3 * bytes / 4, 0.0f);
-        result = communicator.all_gather(in, out, bytes / 4, DataType::f32);
-        for (std::uint64_t i = 0; result && wrong.empty() && i < 3 * bytes / 4; i += 1021)
+        std::fill(out, out + 3 * mapped_bytes / 4, 0.0f);
+        result = communicator.all_gather(in, out, mapped_bytes / 4, DataType::f32);
+        for (std::uint64_t i = 0; result && wrong.empty() && i < 3 * mapped_bytes / 4; i += 1021)
           if (out[i] != 1.0f) wrong = "passed off what wasn't there";
       }
-      std::fill(in, in + bytes / 4, 2.0f);
-      munmap(in, bytes);
-      munmap(out, 3 * bytes);
+      std::fill(in, in + mapped_bytes / 4, 2.0f);
+      munmap(in, mapped_bytes);
+      munmap(out, 3 * mapped_bytes);
       if (aborter.joinable()) aborter.join();
       return wrong.empty() ? expect_error(result, Errc::aborted, {"abort()"}) : wrong;
     };
@@ -139,9 +130,9 @@ TEST_CASE("processes whose call has failed may unmap their buffers at once, and 
 TEST_CASE("an output that can't be written is this rank's error, and the others learn of it") {
   if (!kernel_copies()) return;
   const auto body = [](Communicator& communicator) -> std::string {
-    std::vector<float> in(bytes / 4), out(bytes / 4 * communicator.size());
+    std::vector<float> in(mapped_bytes / 4), out(mapped_bytes / 4 * communicator.size());
     float* const output = communicator.rank() == 0 ? map(PROT_READ) : out.data();
-    const auto done = communicator.broadcast(in.data(), output, bytes / 4, DataType::f32, 1);
+    const auto done = communicator.broadcast(in.data(), output, mapped_bytes / 4, DataType::f32, 1);
     if (communicator.rank() == 0) return expect_error(done, Errc::invalid_argument, {"this rank's output of broadcast", "can't be written"});
     return done ? "" : expect_error(done, Errc::peer_failed, {"rank 0 ", "can't be written"});
   };
@@ -161,7 +152,7 @@ TEST_CASE("kill -9 while others read the rank's memory gives them an error that 
   for (int round = 0; round < 20; ++round) {
     const Death death;
     const auto body = [&](Communicator& communicator) -> std::string {
-      const std::vector<float> in(bytes / 4, 1);
+      const std::vector<float> in(mapped_bytes / 4, 1);
       std::vector<float> out(in.size() * communicator.size());
       std::thread killer;
       if (communicator.rank() == 2) killer = std::thread([&] {

@@ -7,7 +7,11 @@
 #include <random>
 #include <vector>
 
+#include "support/sanitized.hpp"
+
 namespace rondo::test {
+
+inline constexpr std::uint64_t most_summed = sanitized ? 40'000 : 150'000;  ///< elements
 
 /// A rank's: of either sign, over sixteen decimal orders of magnitude, so that every other order of additions shows.
 template <class T>

@@ -13,7 +13,7 @@ namespace {
 
 using namespace rondo;
 
-constexpr std::size_t window = 4;
+constexpr std::size_t window_slots = 4;
 
 struct Held {
   std::uint64_t header[Message::header_words];
@@ -35,7 +35,7 @@ class QueueTransport final : public Transport {
   Result<Address> address() override { return Address{}; }
   Result<void> connect(const std::vector<Address>&, std::int64_t) override { return {}; }
   Message send_slot(std::uint32_t peer, std::uint32_t, std::uint64_t bytes) override {
-    if (wires_.queues[{rank_, peer}].size() == window) return {};
+    if (wires_.queues[{rank_, peer}].size() == window_slots) return {};
     next_.payload.resize(bytes);
     return {next_.header, next_.payload.data(), bytes};
   }
@@ -117,7 +117,7 @@ TEST_CASE("telling a rank that takes nothing drops the notice, and helps for a t
   End sender(wires, 0, 2);
   const std::int64_t begin_ns = now_ns();
   for (std::uint64_t call = 1; call <= 10; ++call) sender.links.tell(notice_of(Notice::Kind::failed, call));
-  CHECK(wires.queues[{0, 1}].size() == window);
+  CHECK(wires.queues[{0, 1}].size() == window_slots);
   CHECK(now_ns() - begin_ns < 2'000'000'000);
 }
 

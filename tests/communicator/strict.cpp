@@ -13,10 +13,9 @@
 namespace {
 
 using namespace rondo;
+using rondo::test::most_summed;
 using rondo::test::tree;
 using rondo::test::values_of;
-
-constexpr std::uint64_t most = sanitized ? 40'000 : 150'000;
 
 std::string same_bits(const float* got, const std::vector<float>& wanted, std::uint64_t from, std::uint64_t count, const std::string& what) {
   return std::memcmp(got, wanted.data() + from, count * sizeof(float)) == 0 ? "" : what + " of " + std::to_string(count) + " has other bits";
@@ -25,13 +24,13 @@ std::string same_bits(const float* got, const std::vector<float>& wanted, std::u
 std::string all_sizes(Communicator& communicator) {
   const std::uint32_t ranks = communicator.size(), rank = communicator.rank();
   std::vector<std::vector<float>> all;
-  for (std::uint32_t each = 0; each < ranks; ++each) all.push_back(values_of<float>(each, most));
-  std::vector<float> sums(most), prefix(most), output(most);
-  for (std::uint64_t i = 0; i < most; ++i) {
+  for (std::uint32_t each = 0; each < ranks; ++each) all.push_back(values_of<float>(each, most_summed));
+  std::vector<float> sums(most_summed), prefix(most_summed), output(most_summed);
+  for (std::uint64_t i = 0; i < most_summed; ++i) {
     sums[i] = tree(all, 0, ranks, i);
     prefix[i] = tree(all, 0, rank + 1, i);
   }
-  for (const std::uint64_t count : {std::uint64_t{1}, std::uint64_t{14}, std::uint64_t{1000}, std::uint64_t{20'011}, most}) {
+  for (const std::uint64_t count : {std::uint64_t{1}, std::uint64_t{14}, std::uint64_t{1000}, std::uint64_t{20'011}, most_summed}) {
     if (auto done = communicator.all_reduce(all[rank].data(), output.data(), count, DataType::f32); !done) return to_string(done.error());
     if (auto wrong = same_bits(output.data(), sums, 0, count, "all_reduce"); !wrong.empty()) return wrong;
     if (auto done = communicator.reduce(all[rank].data(), output.data(), count, DataType::f32, ReduceOp::sum, ranks - 1); !done) return to_string(done.error());
@@ -52,10 +51,10 @@ std::string of_halves(Communicator& communicator) {
   const auto upper = [](float value) { return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16); };
   std::vector<std::vector<float>> all;
   for (std::uint32_t each = 0; each < ranks; ++each) {
-    all.push_back(values_of<float>(each, most));
+    all.push_back(values_of<float>(each, most_summed));
     for (float& value : all.back()) value = std::bit_cast<float>(std::uint32_t{upper(value)} << 16);
   }
-  for (const std::uint64_t count : {std::uint64_t{3}, std::uint64_t{5000}, most}) {
+  for (const std::uint64_t count : {std::uint64_t{3}, std::uint64_t{5000}, most_summed}) {
     std::vector<std::uint16_t> values(count);
     for (std::uint64_t i = 0; i < count; ++i) values[i] = upper(all[communicator.rank()][i]);
     if (auto done = communicator.all_reduce(values.data(), values.data(), count, DataType::bf16); !done) return to_string(done.error());
@@ -105,9 +104,9 @@ TEST_CASE("strict reductions have the bits of the one tree, whatever the algorit
 TEST_CASE("in communicators that share little memory, and so have other slots, strict reductions have the same bits") {
   const auto body = [](Communicator& parent) -> std::string {
     const auto longest_piece = [](Communicator& communicator) {
-      std::vector<float> data(most);
+      std::vector<float> data(most_summed);
       std::uint64_t bytes = 0;
-      if (!communicator.start_trace(10'000) || !communicator.all_reduce(data.data(), data.data(), most, DataType::f32)) return bytes;
+      if (!communicator.start_trace(10'000) || !communicator.all_reduce(data.data(), data.data(), most_summed, DataType::f32)) return bytes;
       const auto trace = communicator.stop_trace();
       for (const TraceEvent& event : trace->events) bytes = std::max(bytes, event.bytes);
       return bytes;
@@ -146,10 +145,10 @@ TEST_CASE("a plan that follows the groups of a machine is strict where they are 
 TEST_CASE("over message links strict sums of a power of two of ranks have the same bits") {
   const auto body = [](Communicator& communicator) -> std::string {
     std::vector<std::vector<float>> all;
-    for (std::uint32_t each = 0; each < communicator.size(); ++each) all.push_back(values_of<float>(each, most));
-    std::vector<float> sums(most), output(most);
-    for (std::uint64_t i = 0; i < most; ++i) sums[i] = tree(all, 0, communicator.size(), i);
-    for (const std::uint64_t count : {std::uint64_t{1}, std::uint64_t{1000}, most}) {
+    for (std::uint32_t each = 0; each < communicator.size(); ++each) all.push_back(values_of<float>(each, most_summed));
+    std::vector<float> sums(most_summed), output(most_summed);
+    for (std::uint64_t i = 0; i < most_summed; ++i) sums[i] = tree(all, 0, communicator.size(), i);
+    for (const std::uint64_t count : {std::uint64_t{1}, std::uint64_t{1000}, most_summed}) {
       if (auto done = communicator.all_reduce(all[communicator.rank()].data(), output.data(), count, DataType::f32); !done) return to_string(done.error());
       if (auto wrong = same_bits(output.data(), sums, 0, count, "all_reduce"); !wrong.empty()) return wrong;
     }

@@ -5,13 +5,10 @@
 #include "rondo/planner.hpp"
 #include "support/catch.hpp"
 #include "support/ranks.hpp"
-#include "support/sanitized.hpp"
 
 namespace {
 
 using namespace rondo;
-
-constexpr std::uint64_t most = sanitized ? 40'000 : 150'000;
 
 enum class Memory : std::uint8_t { ordinary, symmetric };
 
@@ -23,8 +20,8 @@ template <class T>
 class Data {
  public:
   Data(Communicator& communicator, Memory memory) {
-    if (memory == Memory::ordinary) own_.resize(most);
-    else if (auto made = communicator.allocate(most * sizeof(T))) shared_ = std::move(*made);
+    if (memory == Memory::ordinary) own_.resize(test::most_summed);
+    else if (auto made = communicator.allocate(test::most_summed * sizeof(T))) shared_ = std::move(*made);
     else refused_ = to_string(made.error());
   }
   const std::string& refused() const { return refused_; }
@@ -40,17 +37,17 @@ template <class T>
 std::string sums_along_the_tree(Communicator& communicator, Memory memory) {
   const std::uint32_t ranks = communicator.size(), rank = communicator.rank();
   std::vector<std::vector<T>> all;
-  for (std::uint32_t each = 0; each < ranks; ++each) all.push_back(test::values_of<T>(each, most));
-  std::vector<T> sums(most);
-  for (std::uint64_t i = 0; i < most; ++i) sums[i] = test::tree(all, 0, ranks, i);
+  for (std::uint32_t each = 0; each < ranks; ++each) all.push_back(test::values_of<T>(each, test::most_summed));
+  std::vector<T> sums(test::most_summed);
+  for (std::uint64_t i = 0; i < test::most_summed; ++i) sums[i] = test::tree(all, 0, ranks, i);
   Data<T> input(communicator, memory), output(communicator, memory);
   if (!input.refused().empty()) return input.refused();
-  std::memcpy(input.get(), all[rank].data(), most * sizeof(T));
+  std::memcpy(input.get(), all[rank].data(), test::most_summed * sizeof(T));
   const auto judge = [&](const char* what, const Result<void>& done, std::uint64_t from, std::uint64_t count) -> std::string {
     if (!done) return what + (": " + to_string(done.error()));
     return std::memcmp(output.get(), sums.data() + from, count * sizeof(T)) == 0 ? "" : std::string(what) + " of " + std::to_string(count) + " has other bits";
   };
-  for (const std::uint64_t count : {std::uint64_t{1}, std::uint64_t{7}, std::uint64_t{1000}, std::uint64_t{20'011}, most}) {
+  for (const std::uint64_t count : {std::uint64_t{1}, std::uint64_t{7}, std::uint64_t{1000}, std::uint64_t{20'011}, test::most_summed}) {
     auto done = communicator.all_reduce(input.get(), output.get(), count, type_of<T>);
     if (auto wrong = judge("all_reduce", done, 0, count); !wrong.empty()) return wrong;
     const std::uint64_t block = count / ranks;

@@ -66,7 +66,7 @@ std::string wrong_with(const Trace& trace) {
 }
 
 /// Collectives of some sizes, each traced; "" when results and traces are right.
-std::string all_collectives(Communicator& communicator, bool symmetric) {
+std::string traced_collectives(Communicator& communicator, bool symmetric) {
   std::uint64_t seed = 5;
   for (const Collective collective : moving_collectives)
     for (const std::uint64_t count : {1u, 5u, 257u, 300'007u})
@@ -88,8 +88,8 @@ std::string all_collectives(Communicator& communicator, bool symmetric) {
 }  // namespace
 
 TEST_CASE("a traced call gives right results and leaves an event for every step of its plan", "[threads]") {
-  const auto ordinary = [](Communicator& communicator) { return all_collectives(communicator, false); };
-  const auto symmetric = [](Communicator& communicator) { return all_collectives(communicator, true); };
+  const auto ordinary = [](Communicator& communicator) { return traced_collectives(communicator, false); };
+  const auto symmetric = [](Communicator& communicator) { return traced_collectives(communicator, true); };
   SECTION("as threads") {
     for (const std::uint32_t ranks : {1u, 2u, 3u}) CHECK(complaints(run_threads(ranks, ordinary)) == "");
   }

@@ -65,6 +65,17 @@ std::string perform_all(Communicator& communicator, bool symmetric) {
   return "";
 }
 
+std::string perform_moving(Communicator& communicator, std::initializer_list<std::uint64_t> counts, bool symmetric) {
+  std::uint64_t seed = 7;
+  for (const Collective collective : moving_collectives)
+    for (const std::uint64_t count : counts)
+      for (const bool in_place : {false, true}) {
+        const Shape shape{collective, DataType::f32, ReduceOp::sum, 0, 0, communicator.size() - 1, count};
+        if (auto wrong = perform(communicator, Trial{shape, in_place, ++seed, symmetric}); !wrong.empty()) return wrong;
+      }
+  return "";
+}
+
 std::uint64_t calls_of(const rondo::Communicator& communicator) {
   const std::string record = communicator.flight_record();
   const std::size_t at = record.rfind('#');

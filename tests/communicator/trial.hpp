@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 
 #include "benchmarks/bench/data.hpp"
@@ -26,6 +27,9 @@ std::string perform(rondo::Communicator& communicator, Trial trial);
 
 /// Every collective with every type and operation it is defined on, in and out of place, with none, one, a few and thousands of elements.
 std::string perform_all(rondo::Communicator& communicator, bool symmetric);
+
+/// Every moving collective of so many f32 each, in and out of place.
+std::string perform_moving(rondo::Communicator& communicator, std::initializer_list<std::uint64_t> counts, bool symmetric);
 
 /// The number of the last call that ran.
 std::uint64_t calls_of(const rondo::Communicator& communicator);

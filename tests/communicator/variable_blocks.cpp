@@ -13,7 +13,7 @@ namespace {
 using namespace rondo;
 
 /// Mixes calls of all_to_all_v, from empty ones to many pieces, with calls of other collectives.
-std::string mixed(Communicator& communicator, std::uint32_t calls) {
+std::string mixed_blocks(Communicator& communicator, std::uint32_t calls) {
   std::mt19937_64 random(99);  // the same on all ranks
   for (std::uint32_t i = 0; i < calls; ++i) {
     const std::uint64_t most[] = {0, 1, 20, 3000, 20'000, i % 16 == 0 ? 300'000u : 5u};
@@ -28,7 +28,7 @@ std::string mixed(Communicator& communicator, std::uint32_t calls) {
 }
 
 /// Rank 0 sends `more` elements more to rank 1 than that expects.
-std::string disagree(Communicator& communicator, std::uint64_t count, std::int64_t more, bool started, double bound_seconds) {
+std::string disagree_on_blocks(Communicator& communicator, std::uint64_t count, std::int64_t more, bool started, double bound_seconds) {
   std::vector<std::uint64_t> sent(communicator.size(), count), received(communicator.size(), count);
   if (communicator.rank() == 0) sent[1] = count + static_cast<std::uint64_t>(more);
   std::vector<std::int32_t> out(communicator.size() * (count + 5)), in(communicator.size() * (count + 5));
@@ -44,7 +44,7 @@ std::string disagree(Communicator& communicator, std::uint64_t count, std::int64
   return seconds_since(begin) < bound_seconds ? "" : "took too long";
 }
 
-std::string refusals(Communicator& communicator) {
+std::string refused_blocks(Communicator& communicator) {
   const std::uint32_t size = communicator.size();
   std::vector<std::int32_t> out(100), in(100);
   const std::vector<std::uint64_t> ones(size, 1), few(size - 1, 1), huge(size, std::uint64_t{1} << 61), twice(size, 0);
@@ -82,13 +82,13 @@ TEST_CASE("all_to_all_v moves blocks of any lengths, in any order, among other c
   SECTION("as threads") {
     for (const std::uint32_t ranks : {1u, 2u, 3u, 5u, 8u}) {
       INFO(ranks << " ranks");
-      CHECK(complaints(run_threads(ranks, [](Communicator& c) { return mixed(c, 150); })) == "");
+      CHECK(complaints(run_threads(ranks, [](Communicator& c) { return mixed_blocks(c, 150); })) == "");
     }
   }
   SECTION("as processes") {
     for (const std::uint32_t ranks : {2u, 3u, 4u, 7u}) {
       INFO(ranks << " ranks");
-      CHECK(complaints(run_processes(ranks, [](Communicator& c) { return mixed(c, 400); })) == "");
+      CHECK(complaints(run_processes(ranks, [](Communicator& c) { return mixed_blocks(c, 400); })) == "");
     }
   }
 }
@@ -105,18 +105,18 @@ TEST_CASE("a block that is longer or shorter than its receiver expects is a mism
   };
   SECTION("as threads") {
     all([](std::uint64_t count, std::int64_t more, bool started) {
-      return run_threads(3, [=](Communicator& c) { return disagree(c, count, more, started, 5); });
+      return run_threads(3, [=](Communicator& c) { return disagree_on_blocks(c, count, more, started, 5); });
     });
   }
   SECTION("as processes") {
     all([](std::uint64_t count, std::int64_t more, bool started) {
-      return run_processes(2, [=](Communicator& c) { return disagree(c, count, more, started, 1); });
+      return run_processes(2, [=](Communicator& c) { return disagree_on_blocks(c, count, more, started, 1); });
     });
   }
 }
 
 TEST_CASE("all_to_all_v names what is wrong with its blocks, and the communicator stays usable", "[threads]") {
-  CHECK(complaints(run_threads(3, refusals)) == "");
+  CHECK(complaints(run_threads(3, refused_blocks)) == "");
 }
 
 TEST_CASE("a plan that waits for other ranks than a block's own is refused for all_to_all_v", "[threads]") {

@@ -14,7 +14,7 @@ namespace {
 
 using namespace rondo;
 
-constexpr std::uint64_t counts[] = {1, 150, 5003, sanitized ? 20'011 : 300'007};
+constexpr std::uint64_t wire_counts[] = {1, 150, 5003, sanitized ? 20'011 : 300'007};
 
 /// Half a unit in the last place of 1.
 double unit_of(DataType wire) { return wire == DataType::bf16 ? 0x1p-8 : 0x1p-11; }
@@ -70,7 +70,7 @@ std::string reduce_by(Communicator& communicator, DataType wire, ReduceOp op, st
 std::string all_calls(Communicator& communicator) {
   for (const DataType wire : {DataType::bf16, DataType::f16})
     for (const ReduceOp op : {ReduceOp::sum, ReduceOp::avg, ReduceOp::premul_sum})
-      for (const std::uint64_t count : counts)
+      for (const std::uint64_t count : wire_counts)
         if (auto wrong = reduce_by(communicator, wire, op, count); !wrong.empty()) return wrong;
   return "";
 }
@@ -93,7 +93,7 @@ std::string rounds_to_the_wire(Communicator& communicator, const std::string& al
   return named ? "" : "the record says\n" + record;
 }
 
-std::string refusals(Communicator& communicator) {
+std::string refused_wires(Communicator& communicator) {
   std::vector<float> values(10);
   const Tensor one[] = {{values.data(), values.data(), 10}};
   const auto call = [&](DataType type, ReduceOp op, DataType wire) { return communicator.all_reduce_fused({one, type, op, 1, wire}); };
@@ -117,7 +117,7 @@ std::string refusals(Communicator& communicator) {
   return expect_error(call(DataType::f32, ReduceOp::sum, DataType::bf16), Errc::unsupported, {"brought along"});
 }
 
-std::string disagree(Communicator& communicator) {
+std::string disagree_on_the_wire(Communicator& communicator) {
   std::vector<float> values(3000);
   const Tensor one[] = {{values.data(), values.data(), values.size()}};
   Bucket bucket{one};
@@ -152,7 +152,7 @@ TEST_CASE("a wire type is what contributions are rounded to, and the flight reco
 }
 
 TEST_CASE("a wire type that can't be is refused in words", "[threads]") {
-  CHECK(complaints(run_threads(2, refusals, forced("two_shot"))) == "");  // a staged plan, for use_plan
+  CHECK(complaints(run_threads(2, refused_wires, forced("two_shot"))) == "");  // a staged plan, for use_plan
   CommunicatorOptions strict;
   strict.strict = true;
   const auto body = [](Communicator& communicator) {
@@ -163,4 +163,4 @@ TEST_CASE("a wire type that can't be is refused in words", "[threads]") {
   CHECK(complaints(run_threads(2, body, strict)) == "");
 }
 
-TEST_CASE("ranks that disagree on the wire type get a mismatch that names it", "[threads]") { CHECK(complaints(run_threads(2, disagree)) == ""); }
+TEST_CASE("ranks that disagree on the wire type get a mismatch that names it", "[threads]") { CHECK(complaints(run_threads(2, disagree_on_the_wire)) == ""); }

@@ -11,6 +11,9 @@
 
 #include "base/clock.hpp"
 
+/// The contract, from a death to each survivor's error. Ranks that share two processors took 14 ms at most.
+inline constexpr std::int64_t death_bound_ns = 1'000'000'000;
+
 /// When the victim died, by the clock that all processes share; 0 until then. Memory that the children inherit.
 class Death {
  public:
