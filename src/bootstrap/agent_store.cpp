@@ -18,7 +18,7 @@ namespace rondo {
 namespace {
 
 constexpr std::uint64_t longest_value = 4096;
-constexpr std::int64_t attempt_ns = 5'000'000'000;  // for a connection: the agents' store is there before their ranks are
+constexpr std::int64_t store_attempt_ns = 5'000'000'000;  // for a connection: the agents' store is there before their ranks are
 
 enum class Query : std::uint8_t { validate = 0, set = 1, get = 3, wait = 6 };
 constexpr std::uint32_t validation = 0x3C85F7CE;
@@ -95,7 +95,7 @@ Result<std::unique_ptr<Launcher>> find_agent_store(const JobEnvironment& job, st
   for (const addrinfo* entry = all.get(); entry != nullptr; entry = entry->ai_next) {
     Fd socket(::socket(entry->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!socket) return no_descriptor_left("connect to torchrun's store with", errno, "bootstrap");
-    const std::int64_t until_ns = std::min(deadline_ns, now_ns() + attempt_ns);
+    const std::int64_t until_ns = std::min(deadline_ns, now_ns() + store_attempt_ns);
     if (connect_by(socket.get(), *entry, until_ns)) {
       tune(socket.get());
       if (auto said = Words().say(Query::validate).say_number(validation).send(socket.get(), until_ns); said)

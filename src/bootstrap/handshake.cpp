@@ -5,7 +5,7 @@
 namespace rondo {
 namespace {
 
-static_assert(std::tuple_size_v<Proof> == crypto_auth_hmacsha256_BYTES);
+static_assert(std::tuple_size_v<KeyProof> == crypto_auth_hmacsha256_BYTES);
 
 constexpr char purpose[] = "rondo bootstrap";
 
@@ -16,8 +16,8 @@ class Hash {
 
   void add(const void* data, std::size_t bytes) { crypto_auth_hmacsha256_update(&state_, static_cast<const unsigned char*>(data), bytes); }
 
-  Proof proof() {
-    Proof result;
+  KeyProof proof() {
+    KeyProof result;
     crypto_auth_hmacsha256_final(&state_, result.data());
     return result;
   }
@@ -41,7 +41,7 @@ std::string hex_of(const Nonce& nonce) {
   return digits;
 }
 
-Proof prove(const JobKey& key, Side side, const std::string& job, const Knock& knock, const Nonce& answer) {
+KeyProof prove(const JobKey& key, Side side, const std::string& job, const Knock& knock, const Nonce& answer) {
   Hash hash(key);
   hash.add(purpose, sizeof purpose);
   hash.add(&side, sizeof side);
@@ -59,6 +59,6 @@ JobKey combine(const JobKey& a, const JobKey& b) {
   return JobKey(hash.proof());
 }
 
-bool is_same(const Proof& a, const Proof& b) { return sodium_memcmp(a.data(), b.data(), a.size()) == 0; }
+bool is_same(const KeyProof& a, const KeyProof& b) { return sodium_memcmp(a.data(), b.data(), a.size()) == 0; }
 
 }  // namespace rondo

@@ -17,7 +17,7 @@
 namespace rondo {
 namespace {
 
-constexpr useconds_t retry_us = 1000;
+constexpr useconds_t connect_retry_us = 1000;
 
 /// A socket that leads to whoever listens under `job`, once somebody does.
 Result<Fd> reach(const std::string& job, std::int64_t deadline_ns, const StaysAway& stays_away) {
@@ -29,7 +29,7 @@ Result<Fd> reach(const std::string& job, std::int64_t deadline_ns, const StaysAw
     Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!socket) return no_descriptor_left("connect to rank 0 with", errno, "bootstrap");
     if (connect(socket.get(), reinterpret_cast<const sockaddr*>(&name.address), name.length) == 0) return socket;
-    usleep(retry_us);
+    usleep(connect_retry_us);
   }
 }
 

@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t most_at_once = 16;             // taken in before those who are there are heard again
 constexpr std::int64_t patience_ns = 1'800'000'000;  // for a stranger's hello: it is gone within 2 s
 constexpr std::int64_t hesitation_ns = 20'000'000;   // for one who has begun, where others wait
-constexpr std::int64_t answer_ns = 50'000'000;
+constexpr std::int64_t verdict_ns = 50'000'000;
 constexpr std::int64_t linger_ns = 500'000'000;      // how long rank 0 waits for the other ranks to tell them that another one failed
 
 /// A connection that hasn't said yet who it is.
@@ -147,7 +147,7 @@ class Meeting {
 
   void admit(PeerSocket peer, const Hello& hello) {
     const Attendance::Answer answer = attendance_.hear(hello, peer.whom);
-    (void)send_frame(peer.socket.get(), answer.verdict ? Address{} : pack_verdict(answer.verdict.error()), now_ns() + answer_ns);
+    (void)send_frame(peer.socket.get(), answer.verdict ? Address{} : pack_verdict(answer.verdict.error()), now_ns() + verdict_ns);
     crash_point("bootstrap: hello answered");
     if (answer.seat) peers_[*answer.seat] = std::move(peer);
   }

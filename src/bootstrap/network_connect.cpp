@@ -19,7 +19,7 @@
 namespace rondo {
 namespace {
 
-constexpr std::int64_t attempt_ns = 2'000'000'000;  // for one connection: a packet may be lost
+constexpr std::int64_t call_attempt_ns = 2'000'000'000;  // for one connection: a packet may be lost
 
 using Failure = Approach::Failure;
 
@@ -41,7 +41,7 @@ class Caller {
     }
     Failure failure = Failure::unreached;
     for (const addrinfo* entry = all.get(); entry != nullptr; entry = entry->ai_next) {
-      const auto here = call_at(*entry, std::min(deadline_ns, now_ns() + attempt_ns));
+      const auto here = call_at(*entry, std::min(deadline_ns, now_ns() + call_attempt_ns));
       if (!here || *here == Failure::no_descriptor) return here;
       if (*here == Failure::stranger) failure = *here;
     }
@@ -73,7 +73,7 @@ class Caller {
       why_ = where + " hasn't this job's key (RONDO_JOB_KEY_FILE), or is another job's rank " + std::to_string(goal_);
       return Failure::stranger;
     }
-    const Proof proof = prove(place_.key, Side::other, place_.job, knock_, challenge.nonce);
+    const KeyProof proof = prove(place_.key, Side::other, place_.job, knock_, challenge.nonce);
     sent_ = send_bytes(socket.get(), proof.data(), proof.size(), deadline_ns);
     crash_point("bootstrap: hello sent");
     first_ = {std::move(socket), where};

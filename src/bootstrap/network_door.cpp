@@ -20,7 +20,7 @@ namespace rondo {
 namespace {
 
 constexpr std::int64_t occupied_ns = 3'000'000'000;  // how long another meeting at this port may take to end
-constexpr useconds_t retry_us = 20'000;
+constexpr useconds_t listen_retry_us = 20'000;
 
 class NetworkGreeting final : public Greeting {
  public:
@@ -55,7 +55,7 @@ class NetworkGreeting final : public Greeting {
   Knock knock_{};
   std::size_t knocked_ = 0;
   Nonce nonce_{};
-  Proof proof_{};
+  KeyProof proof_{};
   std::size_t proved_ = 0;
   std::string complaint_;
 };
@@ -144,7 +144,7 @@ Result<std::unique_ptr<Door>> open_network_door(const MeetingPlace& place, std::
       if (number != EADDRINUSE) number = errno;
     }
     if (number != EADDRINUSE || now_ns() > give_up_ns) return no_place(place, number);
-    usleep(retry_us);
+    usleep(listen_retry_us);
   }
 }
 

@@ -18,8 +18,8 @@ namespace rondo {
 namespace {
 
 constexpr std::size_t longest_line = 4096;
-constexpr std::int64_t answer_ns = 30'000'000'000;
-constexpr std::int64_t farewell_ns = 1'000'000'000;
+constexpr std::int64_t init_ns = 30'000'000'000;
+constexpr std::int64_t finalize_ns = 1'000'000'000;
 
 /// The launcher listens to one conversation a process, and MPI's comes first.
 bool uses_mpi() { return dlsym(RTLD_DEFAULT, "MPI_Initialized") != nullptr; }
@@ -30,13 +30,13 @@ class Pmi final : public Launcher {
 
   /// A rank that ends without a farewell is taken for one that crashed.
   ~Pmi() override {
-    if (begun_) (void)ask("cmd=finalize", "finalize_ack", now_ns() + farewell_ns);
+    if (begun_) (void)ask("cmd=finalize", "finalize_ack", now_ns() + finalize_ns);
   }
 
   Result<void> begin(std::uint32_t own, std::uint32_t all) {
     rank = own;
     size = all;
-    const std::int64_t deadline_ns = now_ns() + answer_ns;
+    const std::int64_t deadline_ns = now_ns() + init_ns;
     auto begun = ask("cmd=init pmi_version=1 pmi_subversion=1", "response_to_init", deadline_ns);
     if (!begun) return begun.error();
     begun_ = true;

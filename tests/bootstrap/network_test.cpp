@@ -9,23 +9,22 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
-#include <thread>
 
 #include "base/clock.hpp"
 #include "bootstrap/frame.hpp"
 #include "bootstrap/handshake.hpp"
 #include "bootstrap/network.hpp"
+#include "deadline.hpp"
 #include "places.hpp"
 #include "strangers.hpp"
 #include "support/catch.hpp"
 #include "support/faults.hpp"
 #include "support/ranks.hpp"
+#include "support/sleep.hpp"
 
 namespace {
 
 using namespace rondo;
-
-void sleep_ms(int milliseconds) { std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds)); }
 
 Fd knock_at(std::uint16_t port) {
   const sockaddr_in address = loopback(port);
@@ -51,7 +50,7 @@ struct Thief {
     challenged = static_cast<bool>(receive_bytes(socket.get(), &challenge, sizeof challenge, deadline_in(1)));
   }
   /// "" when it is dropped for this proof.
-  std::string tries(const Proof& proof) const {
+  std::string tries(const KeyProof& proof) const {
     say(socket, proof.data(), proof.size());
     return challenged ? dropped_within(socket, 0.5) : "no challenge";
   }
@@ -128,7 +127,7 @@ TEST_CASE("without the key nobody gets in, whatever was heard of others") {
     CHECK(job_goes_on(place, [&]() -> std::string {
             const Thief heard(place.port);
             if (!heard.challenged) return "no challenge";
-            const Proof proof = prove(place.key, Side::other, place.job, heard.knock, heard.challenge.nonce);  // as it might be overheard
+            const KeyProof proof = prove(place.key, Side::other, place.job, heard.knock, heard.challenge.nonce);  // as it might be overheard
             const Thief thief(place.port, heard.knock);
             return thief.challenge.nonce == heard.challenge.nonce ? "the same nonce twice" : thief.tries(proof);
           }) == "");
@@ -262,7 +261,7 @@ TEST_CASE("a rank of another library version ends a job over TCP, once it has sh
     say(socket, &knock, sizeof knock);
     Challenge challenge{};
     if (!receive_bytes(socket.get(), &challenge, sizeof challenge, deadline_in(1))) return "no challenge";
-    const Proof proof = prove(place.key, Side::other, place.job, knock, challenge.nonce);
+    const KeyProof proof = prove(place.key, Side::other, place.job, knock, challenge.nonce);
     say(socket, proof.data(), proof.size());
     const auto answer = receive_frame(socket.get(), deadline_in(1));
     return answer ? "" : to_string(answer.error());

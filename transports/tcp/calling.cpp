@@ -12,7 +12,7 @@
 namespace rondo::tcp {
 namespace {
 
-constexpr std::int64_t patience_ns = std::int64_t{longest_silence_ms} * 1'000'000;
+constexpr std::int64_t connect_patience_ns = std::int64_t{longest_silence_ms} * 1'000'000;
 constexpr std::int64_t attempt_ns = 400'000'000;
 
 /// Where the way to a peer depends on who asks, it is that of the own interface. An address of another family than the peer's, or one that has gone, is left
@@ -45,7 +45,7 @@ std::optional<Error> Calling::attempt(std::int64_t now_ns) {
 
 std::optional<Result<LiveFd>> Calling::look(std::int64_t now_ns) {
   if (attempted_ns_ == 0 || now_ns > attempted_ns_ + attempt_ns) {
-    if (attempted_ns_ != 0 && now_ns > began_ns_ + patience_ns) return unreachable(number_ != 0 ? number_ : ETIMEDOUT);
+    if (attempted_ns_ != 0 && now_ns > began_ns_ + connect_patience_ns) return unreachable(number_ != 0 ? number_ : ETIMEDOUT);
     if (auto error = attempt(now_ns)) return *error;
   }
   pollfd entry{socket_.get(), POLLOUT, 0};

@@ -24,7 +24,7 @@ namespace {
 constexpr std::size_t most_strangers = 256;
 constexpr int most_let_in = 16;  ///< in a look: who waits has other things to do
 constexpr int most_events = 64;
-constexpr std::int64_t patience_ns = 1'800'000'000;
+constexpr std::int64_t hello_patience_ns = 1'800'000'000;
 
 /// A process's listeners.
 struct Registry {
@@ -120,7 +120,7 @@ void Listener::seat(Stranger& stranger) {
 }
 
 void Listener::drop_late(std::int64_t now_ns) {
-  while (!strangers_.empty() && now_ns > strangers_.front().came_ns + patience_ns) strangers_.pop_front();
+  while (!strangers_.empty() && now_ns > strangers_.front().came_ns + hello_patience_ns) strangers_.pop_front();
 }
 
 Seat::Seat(std::shared_ptr<Listener> listener) : listener_(std::move(listener)), place_(listener_->place()) {
