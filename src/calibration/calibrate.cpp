@@ -18,13 +18,13 @@ namespace rondo {
 namespace {
 
 using calibration::add_floats;
+using calibration::line_bytes;
 using calibration::Memory;
 
 constexpr std::uint64_t piece_bytes = 64u << 10;  ///< as the executor copies
 constexpr std::uint64_t least_block_bytes = 16u << 10, most_block_bytes = 256u << 10;
 constexpr std::uint64_t most_memory_bytes = 1u << 30;    ///< of all processors' buffers together
 constexpr std::size_t most_processors = 64;              ///< that are busy at once
-constexpr std::uint64_t line_bytes = 64;
 constexpr double worth_waiting = 0.95;  ///< of the time, or a shorter ring isn't worth it that ranks wait for one another's slots more often
 /// Outputs that may be better written to the caches or past them, as multiples of a cache: of the largest one, or of a core's own.
 constexpr double least_cached = 0.25, most_cached = 2, most_of_own = 32;

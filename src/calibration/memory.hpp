@@ -9,6 +9,8 @@
 
 namespace rondo::calibration {
 
+inline constexpr std::uint64_t line_bytes = 64;  ///< of a cache
+
 struct FreeMemory {
   void operator()(std::byte* memory) const { std::free(memory); }
 };

@@ -22,7 +22,6 @@ namespace {
 constexpr std::uint32_t turns = 300;
 constexpr std::uint32_t bounces = 200;   ///< of a flag in a turn
 constexpr std::uint32_t bounce_turns = 15;
-constexpr std::uint64_t line_bytes = 64;
 constexpr std::uint32_t attempts = 5;  ///< while the cores move, as virtual ones do
 constexpr double moved = 1.3;          ///< a latency that changed by more
 constexpr std::uint32_t yields = 2000;

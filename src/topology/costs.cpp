@@ -8,24 +8,24 @@ namespace {
 // Latencies are those of a flag: written by one processor, seen by another, which is one transfer of a cache line. They
 // are round figures from the middle of what core-to-core tests of x86 servers since 2017 have published; bandwidths are
 // what one reader gets there. A communicator's own probe replaces them, so they need only be in the right order.
-struct Crossing {
+struct AssumedCost {
   double latency_ns;
   double bandwidth_bytes_per_s;
   const char* what;
 };
-constexpr Crossing same_core{20, 100e9, "default within one core"};
-constexpr Crossing shared_l2{50, 60e9, "default for a shared L2"};
-constexpr Crossing shared_l3{100, 30e9, "default for a shared L3"};
-constexpr Crossing same_numa{150, 40e9, "default for one NUMA node's memory"};
-constexpr Crossing other_numa{200, 40e9, "default between NUMA nodes of a package"};
-constexpr Crossing other_package{300, 40e9, "default between packages"};
+constexpr AssumedCost same_core{20, 100e9, "default within one core"};
+constexpr AssumedCost shared_l2{50, 60e9, "default for a shared L2"};
+constexpr AssumedCost shared_l3{100, 30e9, "default for a shared L3"};
+constexpr AssumedCost same_numa{150, 40e9, "default for one NUMA node's memory"};
+constexpr AssumedCost other_numa{200, 40e9, "default between NUMA nodes of a package"};
+constexpr AssumedCost other_package{300, 40e9, "default between packages"};
 
 // Device links: PCIe 3.0 x4 is 3.94 GB/s, the least that server devices come with; a host bridge carries a x16 slot.
-constexpr double pci_bandwidth = 3.94e9;
+constexpr double least_pci_bandwidth = 3.94e9;
 constexpr double host_bridge_bandwidth = 31.5e9;
 constexpr double pci_latency_ns = 150;
 
-bool is_device(NodeKind kind) {
+bool is_device_kind(NodeKind kind) {
   return kind == NodeKind::pci_bridge || kind == NodeKind::gpu || kind == NodeKind::nic || kind == NodeKind::net_switch;
 }
 
@@ -46,7 +46,7 @@ Census count_below(const Topology& topology) {
   return census;
 }
 
-const Crossing& crossing(const Topology& topology, const Census& census, std::size_t index) {
+const AssumedCost& assumed_cost(const Topology& topology, const Census& census, std::size_t index) {
   const Node& node = topology.nodes[index];
   switch (node.kind) {
     case NodeKind::cpu:
@@ -68,7 +68,7 @@ std::vector<double> crossing_latencies(const Topology& topology, const Census& c
   std::vector<double> latency(topology.nodes.size());
   for (std::size_t n = topology.nodes.size(); n-- > 0;) {
     const Node& node = topology.nodes[n];
-    const double own = node.kind == NodeKind::cpu ? 0 : crossing(topology, census, n).latency_ns;
+    const double own = node.kind == NodeKind::cpu ? 0 : assumed_cost(topology, census, n).latency_ns;
     latency[n] = std::max(latency[n], own);
     if (node.parent >= 0 && !node.cpus.empty()) latency[node.parent] = std::max(latency[node.parent], latency[n]);
   }
@@ -90,14 +90,14 @@ std::string link_type(const Node& child, const Node& parent) {
 
 Link device_link(const Topology& topology, std::uint32_t index, const ReadFigures& read) {
   const Node& node = topology.nodes[index];
-  const bool host_bridge = node.kind == NodeKind::pci_bridge && !is_device(topology.nodes[node.parent].kind);
+  const bool host_bridge = node.kind == NodeKind::pci_bridge && !is_device_kind(topology.nodes[node.parent].kind);
   Link link{
       index, static_cast<std::uint32_t>(node.parent), "pci", {}, assumed(pci_latency_ns, "default for a PCI hop")};
   if (read.bandwidth_bytes_per_s > 0)
     link.bandwidth_bytes_per_s = {read.bandwidth_bytes_per_s, Provenance::read, read.source};
   else
     link.bandwidth_bytes_per_s = host_bridge ? assumed(host_bridge_bandwidth, "default for a host bridge: PCIe 4.0 x16")
-                                             : assumed(pci_bandwidth, "default for a PCI device: PCIe 3.0 x4");
+                                             : assumed(least_pci_bandwidth, "default for a PCI device: PCIe 3.0 x4");
   return link;
 }
 
@@ -121,7 +121,7 @@ void add_containment_links(Topology& topology, const std::vector<ReadFigures>& r
     }
     // A memory without processors beside it hangs from its parent; all others contain what uses them.
     const bool leaf = node.cpus.empty();
-    const Crossing& across = leaf ? same_numa : crossing(topology, census, parent);
+    const AssumedCost& across = leaf ? same_numa : assumed_cost(topology, census, parent);
     const double latency_ns = leaf ? across.latency_ns / 2 : (latency[parent] - latency[n]) / 2;
     Link link{n, parent, type, assumed(across.bandwidth_bytes_per_s, across.what), assumed(latency_ns, across.what)};
     const ReadFigures& memory = read[leaf ? n : parent];

@@ -9,7 +9,7 @@ namespace rondo {
 namespace {
 
 /// A box whose GPUs hang from PCI switches, a few on each, with network interfaces beside them; and how they are joined besides.
-struct Box {
+struct GpuBox {
   const char* name;
   std::uint32_t gpus;
   std::uint32_t gpus_a_switch;      ///< PCI switches: gpus / this
@@ -40,7 +40,7 @@ LinkKind nvlink(double bytes_per_s, const char* source) { return link_kind("nvli
 const LinkKind between_sockets = link_kind("fabric", 32e9, "between the sockets of a box: a guess", assumed(150, "default for one NUMA node's memory"));
 
 /// One box; returns its interfaces.
-std::vector<std::uint32_t> add_box(FabricBuilder& fabric, const Box& box) {
+std::vector<std::uint32_t> add_box(FabricBuilder& fabric, const GpuBox& box) {
   const std::uint32_t machine = fabric.machine(box.name);
   std::vector<std::uint32_t> gpus, interfaces;
   const std::uint32_t nvswitch = box.wires_to_switch > 0 ? fabric.node(NodeKind::net_switch, "nvswitch", static_cast<std::int32_t>(machine)) : 0;
@@ -61,7 +61,7 @@ std::vector<std::uint32_t> add_box(FabricBuilder& fabric, const Box& box) {
 }
 
 /// All boxes on one network that never gets in their way.
-Topology boxes(const Box& box, std::uint32_t machines) {
+Topology boxes(const GpuBox& box, std::uint32_t machines) {
   FabricBuilder fabric;
   const std::size_t switches = box.gpus / box.gpus_a_switch;
   fabric.reserve((2 + box.gpus + switches * (1 + box.interfaces_a_switch)) * machines + 1,
@@ -74,7 +74,7 @@ Topology boxes(const Box& box, std::uint32_t machines) {
   return fabric.take();
 }
 
-Box dgx_h100() {
+GpuBox dgx_h100() {
   return {"dgx-h100", 8, 2, 2, pci(5), interface(400, "NVIDIA DGX H100 data sheet: 400 Gb/s an interface"),
           nvlink(25e9, "NVIDIA H100 data sheet: 18 NVLinks, 900 GB/s both ways"), 18};
 }
@@ -96,7 +96,7 @@ Topology make_dgx2(std::uint32_t machines) {
 }
 
 Topology make_ndv2(std::uint32_t machines) {
-  const Box box{"ndv2", 8, 8, 1, pci(3), interface(100, "Azure NDv2 series: one interface of 100 Gb/s"),
+  const GpuBox box{"ndv2", 8, 8, 1, pci(3), interface(100, "Azure NDv2 series: one interface of 100 Gb/s"),
                 nvlink(25e9, "NVIDIA V100 data sheet: 6 NVLinks, 300 GB/s both ways"), 0};
   Topology topology = boxes(box, machines);
   std::vector<std::uint32_t> gpus;
@@ -116,7 +116,7 @@ Topology make_pcie(std::uint32_t machines) {
 
 Topology make_rail(std::uint32_t machines) {
   FabricBuilder fabric;
-  const Box box = dgx_h100();
+  const GpuBox box = dgx_h100();
   std::vector<std::vector<std::uint32_t>> interfaces;
   for (std::uint32_t m = 0; m < machines; ++m) interfaces.push_back(add_box(fabric, box));
   const std::uint32_t spine = fabric.net_switch("spine");

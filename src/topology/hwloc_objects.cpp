@@ -13,7 +13,7 @@
 namespace rondo::hwloc {
 namespace {
 
-constexpr int deepest = 128;  // real files reach about 30; a hostile one must not exhaust the stack
+constexpr int deepest_object = 128;  // real files reach about 30; a hostile one must not exhaust the stack
 
 Error not_hwloc(const std::string& what) {
   return Error{Errc::invalid_argument,
@@ -73,8 +73,8 @@ void read_attributes(const pugi::xml_node& element, int version, Object& object)
 }
 
 Result<Object> read_object(const pugi::xml_node& element, int version, int depth) {
-  if (depth > deepest)
-    return not_hwloc(std::string("its objects are nested more than ") + std::to_string(deepest) + " deep");
+  if (depth > deepest_object)
+    return not_hwloc(std::string("its objects are nested more than ") + std::to_string(deepest_object) + " deep");
   Object object;
   read_attributes(element, version, object);
   if (object.type.empty()) return not_hwloc("an <object> has no type");

@@ -57,7 +57,7 @@ bool is_level(std::string_view name) {
          name.starts_with("group") || (name[0] == 'l' && name.size() > 1 && name[1] >= '1' && name[1] <= '5');
 }
 
-constexpr std::uint64_t most_processors = 65536;
+constexpr std::uint64_t most_synthetic_processors = 65536;
 
 Error bad_synthetic(std::string_view description, const std::string& why) {
   return Error{Errc::invalid_argument, in_quotes(description) + " is not a synthetic machine: " + why +
@@ -78,9 +78,9 @@ Result<void> check_levels(std::string_view description) {
     if (!name.empty() && !is_level(name)) return bad_synthetic(description, in_quotes(name) + " is no level");
     const auto count = parse_unsigned(count_text.substr(0, count_text.find('(')));
     if (!count || *count == 0) return bad_synthetic(description, in_quotes(word) + " doesn't end in a count from 1");
-    if (*count > most_processors || (processors *= *count) > most_processors)
+    if (*count > most_synthetic_processors || (processors *= *count) > most_synthetic_processors)
       return bad_synthetic(description,
-                           std::string("it has more than ") + std::to_string(most_processors) + " processors");
+                           std::string("it has more than ") + std::to_string(most_synthetic_processors) + " processors");
   }
   if (!any) return bad_synthetic(description, "it is empty");
   return {};

@@ -7,6 +7,7 @@
 
 #include "rondo/topology.hpp"
 #include "topology/places.hpp"
+#include "topology/quota.hpp"
 
 namespace rondo {
 namespace {
@@ -19,10 +20,6 @@ void unite(std::vector<std::uint32_t>& into, const std::vector<std::uint32_t>& m
   into.insert(into.end(), more.begin(), more.end());
   std::sort(into.begin(), into.end());
   into.erase(std::unique(into.begin(), into.end()), into.end());
-}
-
-double tighter(double a, double b) {
-  return a == 0 || b == 0 ? std::max(a, b) : std::min(a, b);
 }
 
 class Merger {
@@ -38,7 +35,7 @@ class Merger {
       merged_.ranks.push_back(std::move(place));
     }
     // Ranks of one machine may be in groups of different quotas; the graph has room for the tightest.
-    if (!hosts.empty() && hosts[0] == 0) merged_.cpu_quota = tighter(merged_.cpu_quota, view.cpu_quota);
+    if (!hosts.empty() && hosts[0] == 0) merged_.cpu_quota = tighter_quota(merged_.cpu_quota, view.cpu_quota);
   }
 
   Topology take() {

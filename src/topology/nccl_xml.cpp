@@ -19,11 +19,11 @@
 namespace rondo {
 namespace {
 
-constexpr int deepest = 64;                    // PCI switches within switches
+constexpr int deepest_switch = 64;             // PCI switches within switches
 constexpr std::int64_t most = 1'000'000;       // of links of one sort, of a device's number
-constexpr std::size_t most_processors = 1u << 16;
+constexpr std::size_t most_in_mask = 1u << 16;
 
-NodeKind kind_of(std::string_view pci_class, const pugi::xml_node& pci) {
+NodeKind kind_of_pci(std::string_view pci_class, const pugi::xml_node& pci) {
   if (pci.child("gpu")) return NodeKind::gpu;
   if (pci.child("nic")) return NodeKind::nic;
   if (pci_class.starts_with("0x0604")) return NodeKind::pci_bridge;
@@ -42,7 +42,7 @@ std::optional<std::vector<std::uint32_t>> parse_affinity(std::string_view text) 
     const std::string_view word = comma == std::string_view::npos ? text : text.substr(comma + 1);
     std::uint32_t bits = 0;
     const auto [stop, code] = std::from_chars(word.data(), word.data() + word.size(), bits, 16);
-    if (word.empty() || code != std::errc{} || stop != word.data() + word.size() || base >= most_processors) return std::nullopt;
+    if (word.empty() || code != std::errc{} || stop != word.data() + word.size() || base >= most_in_mask) return std::nullopt;
     for (std::uint32_t bit = 0; bit < 32; ++bit)
       if ((bits >> bit & 1) != 0) cpus.push_back(base + bit);
     base += 32;
@@ -141,7 +141,7 @@ class Reader {
     if (cpu.has("affinity")) {
       const auto cpus = parse_affinity(cpu.text("affinity"));
       if (!cpus)
-        return cpu.expected("affinity", "words of 32 bits in hexadecimal with commas between them, " + std::to_string(most_processors) + " processors at most");
+        return cpu.expected("affinity", "words of 32 bits in hexadecimal with commas between them, " + std::to_string(most_in_mask) + " processors at most");
       topology_.nodes[index].cpus = *cpus;
       auto& all = topology_.nodes[machine].cpus;
       all.insert(all.end(), cpus->begin(), cpus->end());
@@ -162,9 +162,9 @@ class Reader {
 
   void add_pci(const pugi::xml_node& node, const XmlElement& inside, std::uint32_t parent, int depth) {
     XmlElement pci(node, "busid", &inside, problem_);
-    if (depth == deepest) return pci.report("more than " + std::to_string(deepest) + " PCI devices within one another");
+    if (depth == deepest_switch) return pci.report("more than " + std::to_string(deepest_switch) + " PCI devices within one another");
     const std::string address(pci.text("busid"));
-    const NodeKind kind = kind_of(pci.text_or("class", ""), node);
+    const NodeKind kind = kind_of_pci(pci.text_or("class", ""), node);
     std::string name = name_of(kind, address);
     const std::string detail = name.ends_with(address) ? "" : address;
     const std::uint32_t index = add_node(kind, std::move(name), static_cast<std::int32_t>(parent), detail);

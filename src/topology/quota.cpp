@@ -31,11 +31,6 @@ double ratio(std::string_view quota, std::string_view period) {
   return static_cast<double>(*granted) / static_cast<double>(*of);
 }
 
-double tighter(double a, double b) {
-  if (a == 0 || b == 0) return std::max(a, b);
-  return std::min(a, b);
-}
-
 // Where a control-group hierarchy is mounted, and which group stands at the mount point.
 struct Mount {
   std::string folder;
@@ -78,7 +73,7 @@ double quota_on_path(const std::string& root, const Mount& mount, std::string gr
   for (const std::string& part : split(group, '/')) {
     if (part.empty() || part == "..") continue;
     path += std::string("/") + part;
-    quota = tighter(quota, quota_in(root + mount.folder + path, mount.unified));
+    quota = tighter_quota(quota, quota_in(root + mount.folder + path, mount.unified));
   }
   return quota;
 }
@@ -102,7 +97,7 @@ double read_cpu_quota(const std::string& root) {
     if (!mount) continue;
     for (const std::string& entry : groups)
       if (const auto group = group_of(entry, mount->unified))
-        quota = tighter(quota, quota_on_path(root, *mount, *group));
+        quota = tighter_quota(quota, quota_on_path(root, *mount, *group));
   }
   return quota;
 }

@@ -17,6 +17,8 @@ namespace {
 /// Of first-hand clocks: with more, lists of neighbours are smaller.
 std::uint64_t most_first_hand_words(const Image& image) { return std::min<std::uint64_t>(8 * std::uint64_t{image.step_count()}, max_clock_words / 4); }
 
+}  // namespace
+
 /// The orders of a run: clocks, races, the rule of calls.
 class Orders final : public Observer {
  public:
@@ -53,8 +55,6 @@ class Orders final : public Observer {
   UserBuffers users_;
   const Report* stop_at_ = nullptr;
 };
-
-}  // namespace
 
 /// What a walk is asked at once: orders by clocks that don't know all, and values.
 struct Examination::Parts final : Observer {
