@@ -17,7 +17,7 @@ namespace {
 
 using formats::Action;
 
-Error cannot(const std::string& what) { return Error{Errc::unsupported, what + " (MSCCL XML)", 0, "export_msccl_xml"}; }
+Error not_in_msccl(const std::string& what) { return Error{Errc::unsupported, what + " (MSCCL XML)", 0, "export_msccl_xml"}; }
 
 struct Place {
   std::uint32_t block = 0;
@@ -64,7 +64,7 @@ class GpuWriter {
 
  private:
   Error fail(std::uint32_t lane, std::uint32_t step, const std::string& what) const {
-    return cannot("rank " + std::to_string(rank_) + ", lane " + std::to_string(lane) + ", step " + std::to_string(step) + ": " + what);
+    return not_in_msccl("rank " + std::to_string(rank_) + ", lane " + std::to_string(lane) + ", step " + std::to_string(step) + ": " + what);
   }
 
   static bool one_peer_each_way(const Lane& lane) {
@@ -223,8 +223,8 @@ Result<std::string> export_msccl_xml(const Plan& plan) {
   if (auto fine = check_form(plan); !fine) return fine.error();
   const PlanHeader& header = plan.header;
   const auto name = formats::name_of(header.collective);
-  if (!name) return cannot(std::string(to_string(header.collective)) + " has no name; those that have: " + formats::collective_choices);
-  if (header.wire) return cannot("scratch of " + std::string(to_string(*header.wire)) + " can't be said");
+  if (!name) return not_in_msccl(std::string(to_string(header.collective)) + " has no name; those that have: " + formats::collective_choices);
+  if (header.wire) return not_in_msccl("scratch of " + std::string(to_string(*header.wire)) + " can't be said");
   std::vector<GpuWriter> gpus;
   std::vector<Program> programs;
   for (std::uint32_t rank = 0; rank < header.ranks; ++rank) programs.push_back(plan.program(rank));

@@ -13,15 +13,16 @@
 #include "formats/one_piece.hpp"
 #include "formats/tidy.hpp"
 #include "formats/transfers.hpp"
+#include "plan/edit.hpp"
 #include "rondo/formats.hpp"
 
 namespace rondo {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using LaneId = std::pair<std::uint32_t, std::uint32_t>;  // rank, lane
+using plan::LaneId;
 
-Error cannot(const std::string& what) { return Error{Errc::unsupported, what + " (MSCCL++ JSON)", 0, "export_mscclpp_json"}; }
+Error not_in_mscclpp(const std::string& what) { return Error{Errc::unsupported, what + " (MSCCL++ JSON)", 0, "export_mscclpp_json"}; }
 
 /// Numbers things in the order in which they are asked for first.
 template <class Key>
@@ -227,8 +228,8 @@ Result<std::string> export_mscclpp_json(const Plan& plan) {
   if (auto fine = check_form(plan); !fine) return fine.error();
   const PlanHeader& header = plan.header;
   const auto name = formats::name_of(header.collective);
-  if (!name) return cannot(std::string(to_string(header.collective)) + " has no name; those that have: " + formats::collective_choices);
-  if (header.wire) return cannot("scratch of " + std::string(to_string(*header.wire)) + " can't be said");
+  if (!name) return not_in_mscclpp(std::string(to_string(header.collective)) + " has no name; those that have: " + formats::collective_choices);
+  if (header.wire) return not_in_mscclpp("scratch of " + std::string(to_string(*header.wire)) + " can't be said");
   std::vector<Program> programs = formats::one_piece(plan);
   formats::tidy(programs, false);
   Wiring wiring(programs);

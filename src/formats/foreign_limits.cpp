@@ -14,7 +14,7 @@
 namespace rondo {
 namespace {
 
-using Json = nlohmann::json;
+using nlohmann::json;
 
 /// Collects what is more than somebody takes.
 class Excess {
@@ -53,15 +53,15 @@ std::string of_msccl(std::string_view text) {
   return excess.take();
 }
 
-std::size_t size_of(const Json& value, const char* key) { return value.is_object() && value.contains(key) && value[key].is_array() ? value[key].size() : 0; }
+std::size_t size_of(const json& value, const char* key) { return value.is_object() && value.contains(key) && value[key].is_array() ? value[key].size() : 0; }
 
 std::string of_mscclpp(std::string_view text) {
-  const Json file = Json::parse(text, nullptr, false);
+  const json file = json::parse(text, nullptr, false);
   if (size_of(file, "gpus") == 0) return {};
   std::size_t operations = 0, channels = 0, together = 0;
-  for (const Json& gpu : file["gpus"]) {
+  for (const json& gpu : file["gpus"]) {
     for (std::size_t b = 0; b < size_of(gpu, "threadblocks"); ++b) {
-      const Json& block = gpu["threadblocks"][b];
+      const json& block = gpu["threadblocks"][b];
       operations = std::max(operations, size_of(block, "ops"));
       std::size_t own = 0;
       for (std::size_t k = 0; k < size_of(block, "channels"); ++k) own += size_of(block["channels"][k], "channel_ids");

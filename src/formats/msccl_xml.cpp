@@ -39,7 +39,7 @@ struct Dependency {
 };
 
 /// A thread block while it is read. The file counts nops as steps, the lane has none.
-struct Block {
+struct FileBlock {
   std::int64_t send = none;
   std::int64_t receive = none;
   std::uint32_t channel = 0;
@@ -135,7 +135,7 @@ class Importer {
     check_chunks(gpu, "o_chunks", output_chunks(header_));
     scratch_ = gpu.count("s_chunks", 0, formats::max_chunks);
     header_.scratch_chunks = std::max(header_.scratch_chunks, scratch_);
-    std::map<std::int64_t, Block> blocks;
+    std::map<std::int64_t, FileBlock> blocks;
     for (const pugi::xml_node node : gpu.node().children("tb")) {
       Element tb(node, "id", &gpu, problem_);
       const std::int64_t id = tb.number("id", 0, formats::max_channels);
@@ -161,8 +161,8 @@ class Importer {
     }
   }
 
-  Block read_block(Element& tb, std::uint32_t rank) {
-    Block block;
+  FileBlock read_block(Element& tb, std::uint32_t rank) {
+    FileBlock block;
     block.send = tb.number("send", none, header_.ranks - 1);
     block.receive = tb.number("recv", none, header_.ranks - 1);
     if (block.send == rank) tb.expected("send", "another gpu or -1");
@@ -180,7 +180,7 @@ class Importer {
     return block;
   }
 
-  void read_step(Element& step, Block& block, std::vector<Dependency>& pending) {
+  void read_step(Element& step, FileBlock& block, std::vector<Dependency>& pending) {
     const std::string_view name = step.text("type");
     const auto type =
         std::find_if(step_types.begin(), step_types.end(), [&](const StepType& t) { return t.name == name; });
@@ -233,7 +233,7 @@ class Importer {
   }
 
   // Two thread blocks at one end of a link would have no order between their messages.
-  void check_links(Element& gpu, const std::map<std::int64_t, Block>& blocks) {
+  void check_links(Element& gpu, const std::map<std::int64_t, FileBlock>& blocks) {
     std::map<std::pair<std::int64_t, std::uint32_t>, std::int64_t> senders, receivers;
     const auto claim = [&](auto& owners, std::int64_t peer, std::uint32_t channel, std::int64_t id, const char* does) {
       const auto [at, fresh] = owners.emplace(std::pair{peer, channel}, id);
@@ -248,7 +248,7 @@ class Importer {
   }
 
   /// Turns depid and deps into `after`.
-  void resolve(const Element& gpu, const std::map<std::int64_t, Block>& blocks, std::int64_t id, Block& block) {
+  void resolve(const Element& gpu, const std::map<std::int64_t, FileBlock>& blocks, std::int64_t id, FileBlock& block) {
     for (std::size_t s = 0; s < block.dependencies.size(); ++s) {
       for (const Dependency& dependency : block.dependencies[s]) {
         const auto at = blocks.find(dependency.block);
@@ -257,7 +257,7 @@ class Importer {
                           "\" deps=\"" + std::to_string(dependency.step) + "\": " + what);
         };
         if (at == blocks.end()) return fail("expected a tb of this gpu");
-        const Block& other = at->second;
+        const FileBlock& other = at->second;
         if (dependency.step < 0 || dependency.step >= static_cast<std::int64_t>(other.step_of.size())) {
           return fail("expected one of that tb's " + std::to_string(other.step_of.size()) + " steps");
         }

@@ -6,10 +6,12 @@
 #include <set>
 #include <utility>
 
+#include "plan/edit.hpp"
+
 namespace rondo::formats {
 namespace {
 
-using LaneId = std::pair<std::uint32_t, std::uint32_t>;  // rank, lane
+using plan::LaneId;
 
 /// A step that is k turns late comes after all that are less. What waits for an earlier piece is left out.
 class Unskewed {

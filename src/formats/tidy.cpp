@@ -5,10 +5,12 @@
 #include <set>
 #include <tuple>
 
+#include "plan/edit.hpp"
+
 namespace rondo::formats {
 namespace {
 
-using LaneId = std::pair<std::uint32_t, std::uint32_t>;  // rank, lane
+using plan::LaneId;
 using SignalId = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;
 
 class Tidier {

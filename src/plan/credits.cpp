@@ -7,7 +7,7 @@
 namespace rondo {
 namespace {
 
-using LaneId = std::pair<std::uint32_t, std::uint32_t>;  // rank, lane
+using plan::LaneId;
 
 class Creditor {
  public:

@@ -11,6 +11,8 @@
 
 namespace rondo::plan {
 
+using LaneId = std::pair<std::uint32_t, std::uint32_t>;  ///< rank, lane
+
 /// All ranks' programs of a complete plan.
 std::vector<Program> all_programs(const Plan& plan);
 

@@ -10,9 +10,9 @@
 namespace rondo {
 namespace {
 
+using rondo::plan::LaneId;
 using rondo::plan::ShadowCopy;
 using rondo::plan::Shadows;
-using LaneId = std::pair<std::uint32_t, std::uint32_t>;  // rank, lane
 
 bool is_user(const Operand& operand) {
   return operand.buffer == Buffer::input || operand.buffer == Buffer::output;

@@ -71,19 +71,19 @@ const CoreFigures older_intel{.copy_ns_per_byte = 0.031,
                               .source = {}};
 
 // In between.
-const CoreFigures other{.copy_ns_per_byte = 0.01,
-                        .reduce_ns_per_byte = 0.01,
-                        .shared_ns_per_byte = 0.01,
-                        .memory_ns_per_byte = 0.03,
-                        .links = {{100, 0.033, 0.023, 0.0195}, {250, 0.0526, 0.0426, 0.0488}},
-                        .ring_bytes = 512 << 10,
-                        .stream_parts = 2,
-                        .kernel_ns_per_byte = 0.06,
-                        .kernel_call_ns = 1500,
-                        .step_ns = 4,
-                        .call_ns = 15,
-                        .switch_ns = 1000,
-                        .source = {}};
+const CoreFigures since_2017{.copy_ns_per_byte = 0.01,
+                             .reduce_ns_per_byte = 0.01,
+                             .shared_ns_per_byte = 0.01,
+                             .memory_ns_per_byte = 0.03,
+                             .links = {{100, 0.033, 0.023, 0.0195}, {250, 0.0526, 0.0426, 0.0488}},
+                             .ring_bytes = 512 << 10,
+                             .stream_parts = 2,
+                             .kernel_ns_per_byte = 0.06,
+                             .kernel_call_ns = 1500,
+                             .step_ns = 4,
+                             .call_ns = 15,
+                             .switch_ns = 1000,
+                             .source = {}};
 
 struct Kind {
   std::string_view word;  ///< in the model's name
@@ -107,7 +107,7 @@ std::uint64_t own_cache_bytes(const Topology& topology) {
 }  // namespace
 
 CoreFigures core_figures(const Topology& topology) {
-  Kind kind{"", "servers since 2017", &other};
+  Kind kind{"", "servers since 2017", &since_2017};
   const std::uint64_t own_cache = own_cache_bytes(topology);
   for (const Node& node : topology.nodes)
     for (const Kind& known : kinds)
