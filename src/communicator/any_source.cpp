@@ -11,17 +11,17 @@ namespace {
 /// A receive that waits for so long wants to know of all that may send.
 constexpr std::int64_t call_after_ns = 100'000'000;
 
-Error wrong(Errc code, const std::string& detail) { return Error{code, detail, 0, "call"}; }
+Error no_receive(Errc code, const std::string& detail) { return Error{code, detail, 0, "call"}; }
 
 }  // namespace
 
 std::optional<Error> Communicator::Impl::wrong_any(const void* data, std::uint64_t count, DataType type) const {
   if (born_in_ != fork_generation()) return forked_error();
-  if (size() < 2) return wrong(Errc::invalid_argument, "there is no other rank to receive from");
+  if (size() < 2) return no_receive(Errc::invalid_argument, "there is no other rank to receive from");
   if (auto fault = fault_of_message(data, count, type)) return fault;
   if (!parts_.has_segments() || size() <= DestinationLine::most_ranks) return std::nullopt;
-  return wrong(Errc::unsupported,
-               "receiving from any rank is for communicators of at most " + std::to_string(DestinationLine::most_ranks) + " ranks on one machine");
+  return no_receive(Errc::unsupported,
+                    "receiving from any rank is for communicators of at most " + std::to_string(DestinationLine::most_ranks) + " ranks on one machine");
 }
 
 /// Needs the token.
@@ -45,7 +45,7 @@ Work Communicator::Impl::start_any(void* data, std::uint64_t count, DataType typ
 }
 
 Result<std::uint32_t> Communicator::Impl::run_any(void* data, std::uint64_t count, DataType type) {
-  if (in_group()) return wrong(Errc::invalid_argument, "recv_any between group_begin and group_end can't say its rank; accepted: start_recv_any");
+  if (in_group()) return no_receive(Errc::invalid_argument, "recv_any between group_begin and group_end can't say its rank; accepted: start_recv_any");
   if (auto error = wrong_any(data, count, type)) return *error;
   token_.acquire();
   const auto state = enqueue_any(data, count, type, 0);

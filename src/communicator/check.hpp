@@ -3,12 +3,15 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "communicator/plan_cache.hpp"
 #include "executor/context.hpp"
 #include "rondo/result.hpp"
 
 namespace rondo {
+
+inline Error wrong_call(const std::string& detail) { return Error{Errc::invalid_argument, detail, 0, "call"}; }
 
 /// What is wrong with a call of so many ranks, but for its pointers.
 std::optional<Error> wrong_key(const PlanKey& key, std::uint32_t ranks);

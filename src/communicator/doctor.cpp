@@ -13,7 +13,7 @@ namespace {
 using namespace doctor;
 
 constexpr std::array checks{check_library,       check_kernels,     check_calibration, check_processors,        check_memory_system, check_surroundings,
-                            check_gpus,          check_descriptors, check_tasks,       check_shared_memory,     check_sizes,         check_locked_memory,
+                            check_gpus,          check_open_files,  check_tasks,       check_shared_memory,     check_sizes,         check_locked_memory,
                             check_staging,       check_settings,    check_launcher,    check_foreign_variables, check_trials,        check_peers};
 
 }  // namespace

@@ -22,7 +22,7 @@ Findings check_memory_system(const MachineFacts& facts);
 Findings check_surroundings(const MachineFacts& facts);
 Findings check_gpus(const MachineFacts& facts);
 
-Findings check_descriptors(const MachineFacts& facts);
+Findings check_open_files(const MachineFacts& facts);
 Findings check_tasks(const MachineFacts& facts);
 Findings check_shared_memory(const MachineFacts& facts);
 Findings check_sizes(const MachineFacts& facts);

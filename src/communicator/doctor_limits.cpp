@@ -51,7 +51,7 @@ std::string raise_descriptors(const SystemLimit& limit, std::uint64_t needed) {
 
 }  // namespace
 
-Findings check_descriptors(const MachineFacts& facts) {
+Findings check_open_files(const MachineFacts& facts) {
   const auto& soft = facts.descriptors.soft;
   if (!soft) return {{"descriptors", Verdict::ok, "unlimited", ""}};
   const std::uint64_t open = facts.open_descriptors;

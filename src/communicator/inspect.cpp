@@ -25,7 +25,6 @@
 namespace rondo {
 namespace {
 
-constexpr std::uint64_t page = 4096;
 constexpr std::uint64_t most_lanes = 1024;
 constexpr std::string_view segment_link = "/memfd:rondo (deleted)";
 
@@ -48,7 +47,7 @@ class Segment {
  public:
   explicit Segment(const std::string& path) : fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
     struct stat status {};
-    if (!fd_ || fstat(fd_.get(), &status) != 0 || status.st_size < static_cast<off_t>(page)) return;
+    if (!fd_ || fstat(fd_.get(), &status) != 0 || status.st_size < static_cast<off_t>(area_page)) return;
     bytes_ = static_cast<std::uint64_t>(status.st_size);
     void* const data = mmap(nullptr, bytes_, PROT_READ, MAP_SHARED, fd_.get(), 0);
     if (data != MAP_FAILED) data_ = static_cast<const std::byte*>(data);
@@ -71,7 +70,8 @@ class Segment {
       const off_t data = lseek(fd_.get(), at, SEEK_DATA);
       if (data < 0) return;
       const off_t hole = std::max(data + 1, lseek(fd_.get(), data, SEEK_HOLE));
-      for (auto offset = static_cast<std::uint64_t>(data) / page * page; offset + page <= end && offset < static_cast<std::uint64_t>(hole); offset += page)
+      const auto first = static_cast<std::uint64_t>(data) / area_page * area_page;
+      for (auto offset = first; offset + area_page <= end && offset < static_cast<std::uint64_t>(hole); offset += area_page)
         look(offset);
       at = hole;
     }

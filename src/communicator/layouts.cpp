@@ -8,7 +8,6 @@
 namespace rondo {
 namespace {
 
-constexpr std::uint64_t page = 4096;
 constexpr ContextLayout large{128, 32, 0};
 constexpr ContextLayout small{16, 12, 0};  // its control words fill one page
 constexpr ContextLayout pair{2, 27, 0};    // likewise
@@ -17,20 +16,20 @@ constexpr std::uint64_t largest_pair_half = std::uint64_t{128} << 10;
 
 }  // namespace
 
-std::uint64_t least_share() { return small.control_bytes() + 2 * page; }
+std::uint64_t least_share() { return small.control_bytes() + 2 * area_page; }
 
 ContextLayout main_layout(std::uint64_t share_bytes) {
   if (share_bytes < least_share()) std::abort();  // a bug: shares are never smaller, and those of peers were checked
   ContextLayout layout = share_bytes >= least_large_share ? large : small;
-  layout.half_bytes = (share_bytes - layout.control_bytes()) / 2 / page * page;
+  layout.half_bytes = (share_bytes - layout.control_bytes()) / 2 / area_page * area_page;
   return layout;
 }
 
 ContextLayout pair_layout(std::uint64_t share_bytes, std::uint32_t ranks) {
   ContextLayout layout = pair;
   // A rank that sends to everybody takes a quarter of its share besides.
-  const std::uint64_t even = share_bytes / 8 / std::max(1u, ranks - 1) / page * page;
-  layout.half_bytes = std::clamp(even, page, largest_pair_half);
+  const std::uint64_t even = share_bytes / 8 / std::max(1u, ranks - 1) / area_page * area_page;
+  layout.half_bytes = std::clamp(even, area_page, largest_pair_half);
   return layout;
 }
 

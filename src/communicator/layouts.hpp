@@ -6,6 +6,9 @@
 
 namespace rondo {
 
+/// Areas are whole pages.
+inline constexpr std::uint64_t area_page = 4096;
+
 /// The least share that main_layout can work with: every collective of every size runs in it, if slowly.
 std::uint64_t least_share();
 

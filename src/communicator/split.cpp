@@ -13,12 +13,11 @@
 #include "communicator/transports.hpp"
 
 namespace rondo {
-namespace {
 
 constexpr std::size_t longest_reason = 240;
 
 /// What a rank asks for, in the first round.
-struct Bid {
+struct SplitBid {
   std::int32_t color = no_color;
   std::int32_t key = 0;
   std::uint64_t share_bytes = 0;  ///< 0: it can't take part, and says why in the second round
@@ -26,12 +25,14 @@ struct Bid {
 };
 
 /// What it has made, in the second.
-struct Offer {
+struct SplitOffer {
   std::uint64_t offset = 0;
   std::uint32_t entry = 0;
   std::uint32_t address_bytes = 0;      ///< over message links
   char reason[longest_reason] = {};     ///< why it can't take part; empty: it can
 };
+
+namespace {
 
 void give_reason(char (&place)[longest_reason], const Error& error) {
   const std::size_t length = std::min(error.detail.size(), longest_reason - 1);
@@ -42,7 +43,7 @@ void give_reason(char (&place)[longest_reason], const Error& error) {
 std::string reason_of(const char (&place)[longest_reason]) { return std::string(place, strnlen(place, longest_reason)); }
 
 /// Ranks of one color in their new order.
-std::vector<std::uint32_t> members_of(const std::vector<Bid>& bids, std::int32_t color) {
+std::vector<std::uint32_t> members_of(const std::vector<SplitBid>& bids, std::int32_t color) {
   std::vector<std::uint32_t> members;
   for (std::uint32_t rank = 0; rank < bids.size(); ++rank)
     if (bids[rank].color == color) members.push_back(rank);
@@ -91,7 +92,7 @@ class Communicator::Impl::Split {
   bool takes_part() const { return bid_.color != no_color; }
 
   /// Whether this rank takes part, and so far all members can.
-  bool can_all(const std::vector<Offer>& offers) const {
+  bool can_all(const std::vector<SplitOffer>& offers) const {
     return takes_part() && !failure_ && std::all_of(members_.begin(), members_.end(), [&](std::uint32_t member) { return offers[member].reason[0] == 0; });
   }
 
@@ -117,7 +118,7 @@ class Communicator::Impl::Split {
   }
 
   /// All that follows from the bids, and this rank's part of the memory.
-  std::optional<Error> lay_out(const std::vector<Bid>& bids) {
+  std::optional<Error> lay_out(const std::vector<SplitBid>& bids) {
     const CommunicatorParts& from = parent_.parts_;
     std::uint64_t common_share = bid_.share_bytes;
     for (std::uint32_t k = 0; k < members_.size(); ++k) {
@@ -195,8 +196,8 @@ class Communicator::Impl::Split {
     return std::nullopt;
   }
 
-  Offer offer() const {
-    Offer offer;
+  SplitOffer offer() const {
+    SplitOffer offer;
     offer.offset = parts_.room.offset;
     offer.entry = parts_.room.entry;
     offer.address_bytes = static_cast<std::uint32_t>(address_.bytes.size());
@@ -205,9 +206,9 @@ class Communicator::Impl::Split {
   }
 
   /// Over links two rounds more: addresses, and whether they could be connected. Error: of the parent's calls.
-  std::optional<Error> connect_links(std::vector<Offer>& offers) {
+  std::optional<Error> connect_links(std::vector<SplitOffer>& offers) {
     std::uint32_t longest = 1;
-    for (const Offer& each : offers) longest = std::max(longest, each.address_bytes);
+    for (const SplitOffer& each : offers) longest = std::max(longest, each.address_bytes);
     std::vector<std::byte> own(address_.bytes), all(std::size_t{longest} * parent_.size());
     own.resize(longest);
     if (auto done = parent_.run(Call{Collective::all_gather, own.data(), all.data(), longest, DataType::u8}); !done) return done.error();
@@ -235,7 +236,7 @@ class Communicator::Impl::Split {
   }
 
   /// All members have made their parts: from here on those of this rank's host may be touched.
-  void map(const std::vector<Offer>& offers) {
+  void map(const std::vector<SplitOffer>& offers) {
     if (parts_.room.bytes == 0) {
       parts_.transport = links_;
       return;
@@ -244,7 +245,7 @@ class Communicator::Impl::Split {
     std::uint32_t own = 0;
     for (std::uint32_t k = 0; k < parts_.size; ++k) {
       if (!parts_.hosts.empty() && parts_.hosts[k] != parts_.hosts[parts_.rank]) continue;
-      const Offer& theirs = offers[members_[k]];
+      const SplitOffer& theirs = offers[members_[k]];
       if (k == parts_.rank) own = static_cast<std::uint32_t>(group.size());
       else parts_.ledger.push_back({parts_.family_ranks[k], theirs.entry});
       group.push_back({parts_.family_ranks[k], theirs.offset});
@@ -269,7 +270,7 @@ class Communicator::Impl::Split {
 
   Impl& parent_;
   const bool over_links_;
-  Bid bid_;
+  SplitBid bid_;
   std::vector<std::uint32_t> members_;  // of this rank's color, by their ranks in the parent
   CommunicatorParts parts_;
   std::shared_ptr<Transport> links_;    // to the members of other hosts, or to all where none share memory; null: all do

@@ -11,7 +11,6 @@ namespace {
 
 constexpr std::uint64_t first_share_bytes = std::uint64_t{17} << 18;  ///< two rings of 2 MiB, and control words
 constexpr std::uint64_t later_share_bytes = std::uint64_t{1} << 19;
-constexpr std::uint64_t page = 4096;
 
 // The budget is the process's by definition; it is the only state here that no communicator owns.
 std::mutex mutex;
@@ -32,7 +31,7 @@ std::uint64_t next_share(std::uint64_t budget_bytes, std::uint64_t gone, std::ui
   std::uint64_t wanted = left / 32;
   if (gone + first <= for_first) wanted = first;
   else if (gone + later <= for_later) wanted = later;
-  return std::max(least_share(), wanted / page * page);
+  return std::max(least_share(), wanted / area_page * area_page);
 }
 
 Result<StagingShare> take(std::uint64_t bytes, std::uint64_t left, std::uint64_t budget_bytes, const char* who) {

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "communicator/check.hpp"
 #include "communicator/impl.hpp"
 #include "communicator/memory_left.hpp"
 #include "executor/thread_checker.hpp"
@@ -31,8 +32,6 @@ Result<std::shared_ptr<void>> allocate_ordinary(std::uint64_t bytes) {
   std::memset(memory, 0, whole_pages(bytes));
   return std::shared_ptr<void>(memory, [](void* freed) { std::free(freed); });
 }
-
-Error wrong(const std::string& detail) { return Error{Errc::invalid_argument, detail, 0, "call"}; }
 
 }  // namespace
 
@@ -138,8 +137,8 @@ Error Communicator::Impl::wrong_memory(const Task& task) {
   const Places places = places_of(task);
   const bool input = places.input == SymmetricRoom::Place::freed || places.input == SymmetricRoom::Place::too_long;
   const std::string name = input ? "input" : "output";
-  if ((input ? places.input : places.output) == SymmetricRoom::Place::freed) return wrong(name + in_freed_memory);
-  return wrong(name + behind_its_memory + ", with count " + std::to_string(task.key.count));
+  if ((input ? places.input : places.output) == SymmetricRoom::Place::freed) return wrong_call(name + in_freed_memory);
+  return wrong_call(name + behind_its_memory + ", with count " + std::to_string(task.key.count));
 }
 
 }  // namespace rondo

@@ -18,7 +18,7 @@ TraceKind kind_of(StepKind kind) {
   return TraceKind::copy;
 }
 
-Error wrong(Errc code, const std::string& detail) { return Error{code, detail, 0, "trace"}; }
+Error no_trace(Errc code, const std::string& detail) { return Error{code, detail, 0, "trace"}; }
 
 }  // namespace
 
@@ -77,16 +77,16 @@ Trace Tracer::finish(std::uint32_t rank) {
 
 Result<void> Communicator::Impl::start_trace(std::uint64_t capacity) {
   if (born_in_ != fork_generation()) return forked_error();
-  if (capacity == 0) return wrong(Errc::invalid_argument, "a trace of 0 events; accepted: 1 or more");
+  if (capacity == 0) return no_trace(Errc::invalid_argument, "a trace of 0 events; accepted: 1 or more");
   std::unique_ptr<Tracer> tracer;
   try {
     tracer = std::make_unique<Tracer>(capacity);
   } catch (const std::exception&) {
-    return wrong(Errc::out_of_resources,
-                 "no memory for a trace of " + std::to_string(capacity) + " events, " + std::to_string(sizeof(TraceEvent)) + " bytes each");
+    return no_trace(Errc::out_of_resources,
+                    "no memory for a trace of " + std::to_string(capacity) + " events, " + std::to_string(sizeof(TraceEvent)) + " bytes each");
   }
   const TokenGuard guard(token_);
-  if (tracer_ != nullptr) return wrong(Errc::invalid_argument, "the communicator is traced already; stop_trace() first");
+  if (tracer_ != nullptr) return no_trace(Errc::invalid_argument, "the communicator is traced already; stop_trace() first");
   tracer->leave_out_begun(*main_);
   for (const auto& [pair, channel] : pairs_) tracer->leave_out_begun(*channel);
   tracer_ = std::move(tracer);
@@ -100,7 +100,7 @@ Result<Trace> Communicator::Impl::stop_trace() {
     const TokenGuard guard(token_);
     tracer = std::move(tracer_);
   }
-  if (tracer == nullptr) return wrong(Errc::invalid_argument, "the communicator isn't traced; start_trace() first");
+  if (tracer == nullptr) return no_trace(Errc::invalid_argument, "the communicator isn't traced; start_trace() first");
   return tracer->finish(rank());
 }
 

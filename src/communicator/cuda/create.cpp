@@ -72,18 +72,19 @@ Result<void> agree(Communicator& host, const Result<void>& mine) {
   return {};
 }
 
-Error wrong(const std::string& detail) { return Error{Errc::invalid_argument, detail, 0, "CudaOptions"}; }
+Error wrong_option(const std::string& detail) { return Error{Errc::invalid_argument, detail, 0, "CudaOptions"}; }
 
 Result<void> check_options(const CudaOptions& options) {
-  if (options.blocks > device::max_slices) return wrong("blocks is " + std::to_string(options.blocks) + "; accepted: 1 to 512, or 0 for as many as there are");
+  if (options.blocks > device::max_slices)
+    return wrong_option("blocks is " + std::to_string(options.blocks) + "; accepted: 1 to 512, or 0 for as many as there are");
   if (options.threads != 0 && (options.threads % 32 != 0 || options.threads < 64 || options.threads > device::most_threads))
-    return wrong("threads is " + std::to_string(options.threads) + "; accepted: a multiple of 32 from 64 to 256, or 0");
-  if (options.timeout.count() <= 0) return wrong("timeout is not above 0");
+    return wrong_option("threads is " + std::to_string(options.threads) + "; accepted: a multiple of 32 from 64 to 256, or 0");
+  if (options.timeout.count() <= 0) return wrong_option("timeout is not above 0");
   if (options.piece_bytes % 64 != 0 || options.piece_bytes > (1u << 30))
-    return wrong("piece_bytes is " + std::to_string(options.piece_bytes) + "; accepted: a multiple of 64 up to 1 GiB, or 0");
+    return wrong_option("piece_bytes is " + std::to_string(options.piece_bytes) + "; accepted: a multiple of 64 up to 1 GiB, or 0");
   if (options.staging_bytes < (1u << 20) || options.staging_bytes > (std::uint64_t{1} << 36))
-    return wrong("staging_bytes is " + std::to_string(options.staging_bytes) + "; accepted: 1 MiB to 64 GiB");
-  if (options.algorithm.size() >= sizeof(Introduction::algorithm)) return wrong("algorithm '" + options.algorithm + "' is none");
+    return wrong_option("staging_bytes is " + std::to_string(options.staging_bytes) + "; accepted: 1 MiB to 64 GiB");
+  if (options.algorithm.size() >= sizeof(Introduction::algorithm)) return wrong_option("algorithm '" + options.algorithm + "' is none");
   return {};
 }
 
@@ -98,7 +99,7 @@ Result<Introduction> introduce(const CudaOptions& options) {
   if (!device) return device.error();
   Introduction mine;
   mine.device = *device;
-  if (mine.device >= count) return wrong("device " + std::to_string(mine.device) + "; accepted: 0 to " + std::to_string(count - 1));
+  if (mine.device >= count) return wrong_option("device " + std::to_string(mine.device) + "; accepted: 0 to " + std::to_string(count - 1));
   const OnDevice on(mine.device);
   if (auto current = on.result(); !current) return current.error();
   cudaDeviceProp properties;
@@ -142,7 +143,7 @@ Result<void> check_all(const Communicator& host, const std::vector<Introduction>
   for (std::uint32_t rank = 0; rank < all.size(); ++rank) {
     const Introduction &one = all[rank], &first = all.front();
     if (options_of(one) != options_of(first))
-      return wrong("rank " + std::to_string(rank) + " has other options than rank 0; accepted: equal ones, but for device");
+      return wrong_option("rank " + std::to_string(rank) + " has other options than rank 0; accepted: equal ones, but for device");
     for (std::uint32_t other = 0; other < rank; ++other)
       if (same_gpu(one, all[other]) && one.process != all[other].process)
         return Error{Errc::unsupported, "ranks " + std::to_string(other) + " and " + std::to_string(rank) +
