@@ -12,7 +12,7 @@
 
 namespace {
 
-const char* const measured = "all_reduce, reduce, broadcast, reduce_scatter, all_gather, all_to_all, all_to_all_v, gather, scatter, scan, send_recv or barrier";
+const char* const op_names = "all_reduce, reduce, broadcast, reduce_scatter, all_gather, all_to_all, all_to_all_v, gather, scatter, scan, send_recv or barrier";
 
 /// "64", "8K", "1.5M", "2G" (binary), as nccl-tests reads them.
 std::uint64_t parse_size(const std::string& flag, const std::string& text) {
@@ -58,7 +58,7 @@ void describe(CLI::App& app, Options& options, Words& words) {
   using tool_support::decimal_number;
   using tool_support::whole_number;
   const auto counts = whole_number(0, std::numeric_limits<std::uint32_t>::max());
-  app.add_option("OP", words.collective, measured)->required();
+  app.add_option("OP", words.collective, op_names)->required();
   app.add_option("-n,--ranks", options.ranks, "local ranks to start (none: one rank of the job that the environment describes)")
       ->check(whole_number(1, 4096));
   app.add_flag("--threads", options.threads, "ranks are threads of one process");

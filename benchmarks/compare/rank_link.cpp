@@ -22,7 +22,7 @@ namespace {
 
 int watched_fd = -1;  // for the signal handler alone
 
-[[noreturn]] void fail(const char* what) {
+[[noreturn]] void give_up(const char* what) {
   std::fprintf(stderr, "compare rank: %s: %s\n", what, std::strerror(errno));
   std::_Exit(1);
 }
@@ -41,7 +41,7 @@ void watch(int fd) {
   action.sa_handler = on_socket_event;
   action.sa_flags = SA_RESTART;
   sigaction(SIGIO, &action, nullptr);
-  if (fcntl(fd, F_SETOWN, getpid()) != 0 || fcntl(fd, F_SETFL, O_ASYNC) != 0) fail("watch the coordinator");
+  if (fcntl(fd, F_SETOWN, getpid()) != 0 || fcntl(fd, F_SETFL, O_ASYNC) != 0) give_up("watch the coordinator");
 }
 
 }  // namespace
@@ -84,7 +84,7 @@ void die_with_parent() {
 }
 
 void pin_rank(std::uint32_t rank) {
-  if (!bench_support::pin_to_core(rank)) fail("sched_setaffinity");
+  if (!bench_support::pin_to_core(rank)) give_up("sched_setaffinity");
 }
 
 RankLink::RankLink(const RankOptions& options, std::uint32_t rank, const std::string& version) {
@@ -95,14 +95,14 @@ RankLink::RankLink(const RankOptions& options, std::uint32_t rank, const std::st
   std::memcpy(address.sun_path + 1, options.socket.data(), length);
   const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + length);
   if (fd_ < 0 || connect(fd_, reinterpret_cast<const sockaddr*>(&address), size) != 0)
-    fail("connect to the coordinator");
+    give_up("connect to the coordinator");
   watch(fd_);
   Hello hello;
   hello.participant = options.participant;
   hello.rank = rank;
   hello.pid = getpid();
   std::copy_n(version.data(), std::min(version.size(), hello.version.size() - 1), hello.version.begin());
-  if (write(fd_, &hello, sizeof hello) != sizeof hello) fail("say hello");
+  if (write(fd_, &hello, sizeof hello) != sizeof hello) give_up("say hello");
 }
 
 Command RankLink::next() {

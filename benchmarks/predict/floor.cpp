@@ -8,7 +8,7 @@
 namespace predict {
 namespace {
 
-constexpr std::uint32_t batches = 4;
+constexpr std::uint32_t bounce_batches = 4;
 constexpr std::uint32_t bounces = 100;
 constexpr std::uint32_t spins_before_yield = 20'000;
 
@@ -20,7 +20,7 @@ double Floor::measure() {
   std::atomic<std::uint64_t>& own = pair_.flags[rank_ == 0 ? 0 : 1].value;
   const std::atomic<std::uint64_t>& peer = pair_.flags[rank_ == 0 ? 1 : 0].value;
   double best = 0;
-  for (std::uint32_t batch = 0; batch < batches; ++batch) {
+  for (std::uint32_t batch = 0; batch < bounce_batches; ++batch) {
     const auto begin = Clock::now();
     for (std::uint32_t k = 0; k < bounces; ++k) {
       ++count_;

@@ -27,21 +27,21 @@ constexpr auto last_patience = std::chrono::milliseconds(4500);  ///< of the doc
 constexpr std::size_t small_count = 2, large_count = 1 << 20;    ///< f32: 8 bytes and 4 MiB
 
 /// What a child says over its pipe: small enough to arrive whole or not at all.
-struct Answer {
+struct TrialAnswer {
   bool lost = false;  ///< the child said nothing: it crashed or hung
   double small_ns = 0;
   double large_bytes_per_s = 0;
   bool kernel_copies = false;
   char failure[1024] = "";
 };
-static_assert(sizeof(Answer) <= PIPE_BUF);
+static_assert(sizeof(TrialAnswer) <= PIPE_BUF);
 
-void complain(Answer& answer, const std::string& why) {
+void complain(TrialAnswer& answer, const std::string& why) {
   if (answer.failure[0] == '\0') answer.failure[why.copy(answer.failure, sizeof answer.failure - 1)] = '\0';
 }
 
 /// The best time of one all-reduce of `count` elements, checked; 0 after a complaint.
-double time_all_reduce(Communicator& communicator, std::size_t count, int batches, int calls, Answer& answer) {
+double time_all_reduce(Communicator& communicator, std::size_t count, int batches, int calls, TrialAnswer& answer) {
   std::vector<float> mine(count), sums(count);
   for (std::size_t i = 0; i < count; ++i) mine[i] = static_cast<float>((communicator.rank() + 1) * (i % 7 + 1));
   double best_ns = 0;
@@ -59,7 +59,7 @@ double time_all_reduce(Communicator& communicator, std::size_t count, int batche
   return best_ns;
 }
 
-void work(Communicator& communicator, Answer& answer) {
+void work(Communicator& communicator, TrialAnswer& answer) {
   answer.small_ns = time_all_reduce(communicator, small_count, 20, 20, answer);
   if (answer.failure[0] != '\0') return;
   const double large_ns = time_all_reduce(communicator, large_count, 3, 1, answer);
@@ -73,8 +73,8 @@ CommunicatorOptions options_for(const std::string& transport) {
   return options;
 }
 
-Answer run_threads(const std::string& transport) {
-  Answer answer, other;
+TrialAnswer run_threads(const std::string& transport) {
+  TrialAnswer answer, other;
   auto ranks = Communicator::in_process(2, options_for(transport));
   if (!ranks) return complain(answer, to_string(ranks.error())), answer;
   try {
@@ -88,8 +88,8 @@ Answer run_threads(const std::string& transport) {
   return answer;
 }
 
-Answer run_process(const std::string& transport, std::uint32_t rank, const std::string& job) {
-  Answer answer;
+TrialAnswer run_process(const std::string& transport, std::uint32_t rank, const std::string& job) {
+  TrialAnswer answer;
   auto communicator = Communicator::local(rank, 2, job, options_for(transport));
   if (!communicator) return complain(answer, to_string(communicator.error())), answer;
   work(*communicator, answer);
@@ -114,14 +114,14 @@ void be_silent() {
 }
 
 /// Why there is no child, or "".
-std::string start(Child& child, const std::function<Answer()>& body) {
+std::string start(Child& child, const std::function<TrialAnswer()>& body) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return std::string("cannot make a pipe: ") + std::strerror(errno) + " (limit: ulimit -n)";
   child.process = fork();
   if (child.process == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     be_silent();
-    const Answer answer = body();
+    const TrialAnswer answer = body();
     (void)!write(ends[1], &answer, sizeof answer);  // nobody is left to tell when it fails
     _exit(0);
   }
@@ -143,8 +143,8 @@ bool heard(int descriptor, Clock::time_point deadline) {
 }
 
 /// The child's answer, or what became of it; it is gone afterwards.
-Answer finish(const Child& child, Clock::time_point deadline) {
-  Answer answer;
+TrialAnswer finish(const Child& child, Clock::time_point deadline) {
+  TrialAnswer answer;
   const bool in_time = heard(child.answers, deadline);
   const bool told = in_time && read(child.answers, &answer, sizeof answer) == static_cast<ssize_t>(sizeof answer);
   close(child.answers);
@@ -152,7 +152,7 @@ Answer finish(const Child& child, Clock::time_point deadline) {
   int status = 0;
   while (waitpid(child.process, &status, 0) < 0 && errno == EINTR) {}
   if (told) return answer;
-  answer = Answer{};
+  answer = TrialAnswer{};
   answer.lost = true;
   if (!in_time) complain(answer, "no answer within " + std::to_string(last_patience.count()) + " ms");
   else if (WIFSIGNALED(status)) complain(answer, "a rank was ended by signal " + std::to_string(WTERMSIG(status)) + " (" + strsignal(WTERMSIG(status)) + ")");
@@ -161,7 +161,7 @@ Answer finish(const Child& child, Clock::time_point deadline) {
 }
 
 /// Runs the bodies, one child each. The times are rank 0's; of several failures that of a lost rank counts, since the others come of it.
-Trial run_trial(const char* ranks, const char* transport, const std::vector<std::function<Answer()>>& bodies) {
+Trial run_trial(const char* ranks, const char* transport, const std::vector<std::function<TrialAnswer()>>& bodies) {
   Trial trial{ranks, transport, "", 0, 0, false};
   const auto deadline = Clock::now() + last_patience;
   std::vector<Child> children;
@@ -171,7 +171,7 @@ Trial run_trial(const char* ranks, const char* transport, const std::vector<std:
     if (trial.failure.empty()) children.push_back(child);
   }
   const bool complete = trial.failure.empty();
-  std::vector<Answer> answers;
+  std::vector<TrialAnswer> answers;
   for (const Child& child : children) {
     if (!complete) kill(child.process, SIGKILL);  // it would wait in vain
     answers.push_back(finish(child, deadline));
@@ -186,7 +186,7 @@ Trial run_trial(const char* ranks, const char* transport, const std::vector<std:
 
 Trial run_processes(const char* transport) {
   const std::string job = "rondo-doctor/" + std::to_string(getpid()) + "/" + transport;
-  std::vector<std::function<Answer()>> bodies;
+  std::vector<std::function<TrialAnswer()>> bodies;
   for (std::uint32_t rank = 0; rank < 2; ++rank) bodies.push_back([=] { return run_process(transport, rank, job); });
   return run_trial("processes", transport, bodies);
 }

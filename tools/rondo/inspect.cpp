@@ -13,7 +13,7 @@
 
 namespace {
 
-struct Options {
+struct InspectOptions {
   std::vector<std::int64_t> processes;
   std::vector<std::string> records;  ///< files
   bool json = false;
@@ -41,7 +41,7 @@ rondo::Result<std::vector<rondo::SeenRank>> read_files(const std::vector<std::st
   return rondo::read_records(text);
 }
 
-int run(const Options& options) {
+int run(const InspectOptions& options) {
   const auto ranks = options.records.empty() ? rondo::inspect(options.processes) : read_files(options.records);
   if (!ranks) {
     std::fprintf(stderr, "rondo inspect: %s\n", to_string(ranks.error()).c_str());
@@ -60,7 +60,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_inspect(CLI::App& app, int& status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<InspectOptions>();
   CLI::App* command = app.add_subcommand("inspect", "Say what running ranks are doing and who holds them up; they go on meanwhile");
   command->add_option("PID", options->processes, "Processes of the jobs in question; without one, all jobs of this user")->check(CLI::Range(1, 1 << 22));
   command->add_option("--records", options->records, "Not what runs: what stands in these files, logs or flight records of several ranks")->excludes("PID");

@@ -17,7 +17,7 @@ namespace {
 
 using namespace rondo;
 
-struct Options {
+struct PlanOptions {
   std::string collective;
   std::uint32_t ranks = 0;
   std::string bytes = "1M";
@@ -58,7 +58,7 @@ Result<std::uint64_t> parse_bytes(const std::string& text) {
 
 /// `--bytes` are those of the larger buffer, rounded down to whole elements as in rondo-bench; a request counts the
 /// elements of a block.
-Result<Request> parse_request(const Options& options) {
+Result<Request> parse_request(const PlanOptions& options) {
   const auto collective = parse_collective(options.collective);
   if (!collective) return collective.error();
   const auto bytes = parse_bytes(options.bytes);
@@ -83,7 +83,7 @@ std::string print_time(double ns) {
   return text;
 }
 
-void print_header(const Options& options, const Plan& plan) {
+void print_header(const PlanOptions& options, const Plan& plan) {
   const PlanHeader& header = plan.header;
   std::printf("%s over %u ranks, %s of %s: %s, about %s\n", options.collective.c_str(), header.ranks,
               options.bytes.c_str(), options.type.c_str(), header.algorithm.c_str(),
@@ -137,7 +137,7 @@ void print_reasons(const Plan& plan, const PlanningScene& scene, bool latency_gi
                 "another plan; --latency NS sets them here\n");
 }
 
-Result<void> run(const Options& options) {
+Result<void> run(const PlanOptions& options) {
   if (options.rank >= options.ranks)
     return wrong("--rank " + std::to_string(options.rank) + ": expected less than --ranks " +
                  std::to_string(options.ranks));
@@ -167,7 +167,7 @@ Result<void> run(const Options& options) {
   return {};
 }
 
-int finish(const Options& options) {
+int finish(const PlanOptions& options) {
   const auto done = run(options);
   if (done && std::fflush(stdout) == 0) return 0;
   const std::string why = done ? "can't write to standard output" : to_string(done.error());
@@ -179,7 +179,7 @@ int finish(const Options& options) {
 
 void add_plan(CLI::App& app, int& status) {
   auto options =
-      std::make_shared<Options>();  // CLI11 keeps references to it until the program has parsed its arguments
+      std::make_shared<PlanOptions>();  // CLI11 keeps references to it until the program has parsed its arguments
   const auto ranks = tool_support::whole_number(0, std::numeric_limits<std::uint32_t>::max());
   CLI::App* plan = app.add_subcommand("plan", "Show the plan that a collective gets on a machine, and why");
   plan->add_option("OP", options->collective, "all_reduce, reduce, broadcast, reduce_scatter, all_gather, all_to_all, gather, scatter, scan, barrier, ...")

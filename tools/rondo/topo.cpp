@@ -8,13 +8,13 @@
 
 namespace {
 
-struct Options {
+struct TopoOptions {
   std::string from;
   bool described = false;  ///< --from was given, be it empty
   std::string format = "text";
 };
 
-int show(const Options& options) {
+int show(const TopoOptions& options) {
   if (!environment_makes_sense("topo")) return 2;
   const auto topology = options.described ? rondo::load_topology(options.from) : rondo::discover_topology();
   if (!topology) {
@@ -35,7 +35,7 @@ int show(const Options& options) {
 
 void add_topo(CLI::App& app, int& status) {
   auto options =
-      std::make_shared<Options>();  // CLI11 keeps references to it until the program has parsed its arguments
+      std::make_shared<TopoOptions>();  // CLI11 keeps references to it until the program has parsed its arguments
   CLI::App* topo = app.add_subcommand("topo", "Show this machine, or the one that --from describes");
   CLI::Option* from = topo->add_option(
       "--from", options->from,

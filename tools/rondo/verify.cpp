@@ -12,7 +12,7 @@
 
 namespace {
 
-struct Options {
+struct VerifyOptions {
   std::vector<std::string> files;
   bool json = false;
 };
@@ -81,7 +81,7 @@ nlohmann::ordered_json describe(const Answer& answer) {
   return json;
 }
 
-int show(const Options& options) {
+int show(const VerifyOptions& options) {
   if (!environment_makes_sense("verify")) return 2;
   int status = 0;
   auto list = nlohmann::ordered_json::array();
@@ -104,7 +104,7 @@ int show(const Options& options) {
 
 void add_verify(CLI::App& app, int& status) {
   auto options =
-      std::make_shared<Options>();  // CLI11 keeps references to it until the program has parsed its arguments
+      std::make_shared<VerifyOptions>();  // CLI11 keeps references to it until the program has parsed its arguments
   CLI::App* verify = app.add_subcommand("verify", "Prove plan files: exit code 0 proved, 1 wrong, 2 unreadable");
   verify->add_option("FILE", options->files, "Plans: Rondo's JSON, MSCCL XML or MSCCL++ JSON")->required();
   verify->add_flag("--json", options->json,
