@@ -9,9 +9,9 @@
 #include <functional>
 #include <thread>
 
-#include "base/clock.hpp"
 #include "base/fd.hpp"
 #include "bootstrap/launcher.hpp"
+#include "deadline.hpp"
 #include "support/catch.hpp"
 
 namespace {
@@ -72,8 +72,6 @@ class Store {
 };
 
 std::string number(std::uint64_t value) { return {reinterpret_cast<const char*>(&value), sizeof value}; }
-
-std::int64_t deadline_in(double seconds) { return now_ns() + static_cast<std::int64_t>(seconds * 1e9); }
 
 /// What rank 1 gets, or why it doesn't.
 std::string shared_by(Store& store, double seconds = 5) {

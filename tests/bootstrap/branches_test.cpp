@@ -3,17 +3,17 @@
 
 #include <thread>
 
+#include "deadline.hpp"
 #include "places.hpp"
 #include "strangers.hpp"
 #include "support/catch.hpp"
 #include "support/faults.hpp"
 #include "support/ranks.hpp"
+#include "support/sleep.hpp"
 
 namespace {
 
 using namespace rondo;
-
-void sleep_ms(int milliseconds) { std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds)); }
 
 }  // namespace
 

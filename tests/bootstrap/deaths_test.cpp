@@ -12,20 +12,19 @@
 #include "support/death.hpp"
 #include "support/faults.hpp"
 #include "support/ranks.hpp"
+#include "support/sleep.hpp"
 
 namespace {
 
 using namespace rondo;
 
 constexpr int life_ms = 300;  // of the victim: all who come in time are there by then
-constexpr double bound_seconds = life_ms / 1000.0 + 1;
-
-void sleep_ms(int milliseconds) { std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds)); }
+constexpr double notice_seconds = life_ms / 1000.0 + 1;
 
 ChildBody survivor(std::uint32_t rank, std::uint32_t size, const std::string& job, const std::vector<std::string>& words) {
   return [=]() -> std::string {
     const auto begin = Clock::now();
-    return expect_words(meet(rank, size, job), words, begin, bound_seconds);
+    return expect_words(meet(rank, size, job), words, begin, notice_seconds);
   };
 }
 
@@ -63,15 +62,15 @@ class Interrupted final : public Bootstrap {
   std::function<Result<void>()> what_;
 };
 
-constexpr std::uint32_t size = 3, victims_rank = 1;
+constexpr std::uint32_t job_size = 3, victims_rank = 1;
 constexpr int last_round = 5;
 
 /// What a rank gets that is told of nothing in its creation, and then calls.
 std::string create_and_call(const Topology& view, std::uint32_t rank, const std::string& job, const std::function<Result<void>()>& after_last_round) {
-  const auto real = connect_rank(rank, size, job);
+  const auto real = connect_rank(rank, job_size, job);
   if (!real) return to_string(real.error());
   Interrupted bootstrap(**real, last_round, after_last_round);
-  auto parts = join(bootstrap, rank, size, CommunicatorOptions{}, view, 1);
+  auto parts = join(bootstrap, rank, job_size, CommunicatorOptions{}, view, 1);
   if (!parts) return to_string(parts.error());
   Communicator communicator = Assembly::of(std::move(*parts));
   const auto met = communicator.barrier();
@@ -80,7 +79,7 @@ std::string create_and_call(const Topology& view, std::uint32_t rank, const std:
 
 /// Creates rank 1 until it dies.
 std::string create_and_die(const Topology& view, const std::string& job, const Death& death, int moment, std::chrono::microseconds delay) {
-  const auto real = connect_rank(victims_rank, size, job);
+  const auto real = connect_rank(victims_rank, job_size, job);
   if (!real) return to_string(real.error());
   std::thread killer;
   if (moment < 0) killer = std::thread([&] {
@@ -88,14 +87,14 @@ std::string create_and_die(const Topology& view, const std::string& job, const D
     death.come();
   });
   Fatal fatal(**real, moment, death);
-  const auto parts = join(fatal, victims_rank, size, CommunicatorOptions{}, view, 1);
+  const auto parts = join(fatal, victims_rank, job_size, CommunicatorOptions{}, view, 1);
   if (killer.joinable()) killer.join();
   return "it outlived its creation";
 }
 
 std::string create_and_see(const Topology& view, std::uint32_t rank, const std::string& job, const Death& death, bool may_work) {
-  const auto real = connect_rank(rank, size, job);
-  const auto parts = real ? join(**real, rank, size, CommunicatorOptions{}, view, 1) : real.error();
+  const auto real = connect_rank(rank, job_size, job);
+  const auto parts = real ? join(**real, rank, job_size, CommunicatorOptions{}, view, 1) : real.error();
   if (parts) return may_work ? "" : "it was created";
   const std::string text = to_string(parts.error());
   if (const double took = static_cast<double>(death.passed_ns()) / 1e9; took > 1) return "took " + std::to_string(took) + " s: " + text;
@@ -145,7 +144,7 @@ TEST_CASE("a rank killed after it gave what it had is named to those who wait fo
           raise(SIGKILL);
         }).detach();
         if (rank == 3) sleep_ms(1800);  // all wait for this one, which finds the answer there
-        return expect_words(exchange(**bootstrap, rank, 4), words, begin, rank == 3 ? 2.3 : bound_seconds);
+        return expect_words(exchange(**bootstrap, rank, 4), words, begin, rank == 3 ? 2.3 : notice_seconds);
       };
     };
     auto answers = run_children({rank_body(0), rank_body(1), rank_body(2), rank_body(3)}, 20);

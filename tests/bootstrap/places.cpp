@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "base/clock.hpp"
+#include "deadline.hpp"
 #include "strangers.hpp"
 #include "support/ranks.hpp"
 
@@ -38,8 +38,6 @@ sockaddr_in loopback(std::uint16_t port) {
 }
 
 MeetingPlace fresh_place() { return {"127.0.0.1", free_port(), fresh_job(), key_of(7)}; }
-
-std::int64_t deadline_in(double seconds) { return now_ns() + static_cast<std::int64_t>(seconds * 1e9); }
 
 std::string meet_at(std::uint32_t rank, std::uint32_t size, const MeetingPlace& place, double seconds, std::uint32_t fan_out) {
   auto bootstrap = make_network_bootstrap(rank, size, place, deadline_in(seconds), {}, {}, fan_out);

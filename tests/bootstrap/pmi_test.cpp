@@ -7,9 +7,9 @@
 #include <thread>
 #include <vector>
 
-#include "base/clock.hpp"
 #include "base/fd.hpp"
 #include "bootstrap/launcher.hpp"
+#include "deadline.hpp"
 #include "support/catch.hpp"
 
 namespace {
@@ -73,8 +73,6 @@ std::string answer_well(const std::string& line) {
 }
 
 std::string text_of(const Result<std::string>& result) { return result ? "got " + *result : to_string(result.error()); }
-
-std::int64_t deadline_in(double seconds) { return now_ns() + static_cast<std::int64_t>(seconds * 1e9); }
 
 }  // namespace
 

@@ -6,17 +6,11 @@
 #include <cstring>
 #include <thread>
 
-#include "base/clock.hpp"
+#include "deadline.hpp"
 #include "rondo/communicator.hpp"
 #include "support/faults.hpp"
 
 using namespace rondo;
-
-namespace {
-
-std::int64_t deadline_in(double seconds) { return now_ns() + static_cast<std::int64_t>(seconds * 1e9); }
-
-}  // namespace
 
 Fd knock(const SocketName& name) {
   const auto begin = Clock::now();

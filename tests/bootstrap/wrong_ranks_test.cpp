@@ -10,12 +10,11 @@
 #include "support/catch.hpp"
 #include "support/faults.hpp"
 #include "support/ranks.hpp"
+#include "support/sleep.hpp"
 
 namespace {
 
 using namespace rondo;
-
-void sleep_ms(int milliseconds) { std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds)); }
 
 /// A rank of `size` whose job comes to nothing: "" when that has `words` and took no more than `bound_seconds`.
 ChildBody told(std::uint32_t rank, std::uint32_t size, const std::string& job, const std::vector<std::string>& words, double bound_seconds,

@@ -31,9 +31,9 @@ std::string name_of(long number) {
 }
 
 /// Follows one process and its threads.
-class Tracer {
+class CallTracer {
  public:
-  Tracer(pid_t process, Moment moment, const Death& death, Followed& followed) : process_(process), moment_(moment), death_(death), followed_(followed) {}
+  CallTracer(pid_t process, Moment moment, const Death& death, Followed& followed) : process_(process), moment_(moment), death_(death), followed_(followed) {}
 
   /// 0, or why it can't be, an errno.
   int attach() {
@@ -122,7 +122,7 @@ std::string run_traced(const ChildBody& body, Moment moment, const Death& death,
     live(body, go[0], followed);
   }
   close(go[0]);
-  Tracer tracer(process, moment, death, followed);
+  CallTracer tracer(process, moment, death, followed);
   if (const int refused = tracer.attach(); refused != 0) {
     kill(process, SIGKILL);
     waitpid(process, nullptr, __WALL);
