@@ -64,23 +64,24 @@ HWY_NOINLINE void reduce_two(const KernelCall& call) {
     reduce_many<Type>(two, FixedDestinations<Element, 2>(call), call.count);
 }
 
-/// All other long calls, and all that scale or divide. One loop does with and without hints of how to store: each costs compilers minutes.
+/// Sums that scale or divide.
+template <class Type>
+HWY_NOINLINE void reduce_scaled(const KernelCall& call) {
+  using Element = typename Type::Element;
+  constexpr std::size_t L = Type::full_lanes;
+  const ScaledSources<Element, typename Type::Combined> scaled(call);
+  if (call.count <= 2 * L)
+    reduce_few<Type, L>(scaled, AnyDestinations<Element>(call), call.count);
+  else
+    reduce_many<Type>(scaled, HintedDestinations<Element, L>(call, call.count * sizeof(Element) >= least_streamed_bytes), call.count);
+}
+
+/// All other long calls. One loop does with and without hints of how to store: each costs compilers minutes.
 template <class Type, class Operation>
 HWY_NOINLINE void reduce_any(const KernelCall& call) {
   using Element = typename Type::Element;
-  constexpr std::size_t L = Type::full_lanes;
-  const HintedDestinations<Element, L> hinted(call, call.count * sizeof(Element) >= least_streamed_bytes);
-  if (call.scaled_sources == 0 && call.divisor == 0)
-    return reduce_many<Type>(AnySources<Element, Operation>(call), hinted, call.count);
-  if constexpr (!std::is_same_v<Operation, Sum>) {
-    std::abort();  // a bug of the caller: only sums are scaled and divided
-  } else {
-    const ScaledSources<Element, typename Type::Combined> scaled(call);
-    if (call.count <= 2 * L)
-      reduce_few<Type, L>(scaled, AnyDestinations<Element>(call), call.count);
-    else
-      reduce_many<Type>(scaled, hinted, call.count);
-  }
+  const HintedDestinations<Element, Type::full_lanes> hinted(call, call.count * sizeof(Element) >= least_streamed_bytes);
+  reduce_many<Type>(AnySources<Element, Operation>(call), hinted, call.count);
 }
 
 /// The kernel of one operation on one type.
@@ -88,10 +89,13 @@ template <class Type, class Operation>
 void reduce(const KernelCall& call) {
   using Element = typename Type::Element;
   constexpr std::size_t L = Type::full_lanes;
-  const bool scales = (call.scaled_sources | call.divisor) != 0;
-  if (HWY_UNLIKELY(call.count > 2 * L || scales)) {
+  if (HWY_UNLIKELY((call.scaled_sources | call.divisor) != 0)) {
+    if constexpr (std::is_same_v<Operation, Sum>) return reduce_scaled<Type>(call);
+    std::abort();  // a bug of the caller: only sums are scaled and divided
+  }
+  if (call.count > 2 * L) {
     const bool two = call.source_count == 2 && call.destination_count <= 2;
-    return two && !scales && (call.streamed | call.claimed) == 0 ? reduce_two<Type, Operation>(call) : reduce_any<Type, Operation>(call);
+    return two && (call.streamed | call.claimed) == 0 ? reduce_two<Type, Operation>(call) : reduce_any<Type, Operation>(call);
   }
   if (call.source_count == 2 && call.destination_count == 1)
     reduce_few<Type, L>(FixedSources<Element, Operation, 2>(call), FixedDestinations<Element, 1>(call), call.count);

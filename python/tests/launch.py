@@ -1,12 +1,15 @@
-"""Starts programs as their users do, and reads what the examples report."""
+"""Starts programs as their users do, or faster, and reads what the examples report."""
 
+import contextlib
 import json
 import os
+import runpy
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
+import ranks
 from ranks import free_port
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
@@ -55,4 +58,17 @@ def losses_of(start, *command, folder, **options):
 
 
 def run(size, *command, folder, **options):
+    """As users start it: by torchrun."""
     return losses_of(torchrun, size, *command, folder=folder, **options)
+
+
+def _be_script(_rank, _size, script, *arguments):
+    sys.argv = [script, *arguments]
+    sys.path.insert(0, str(Path(script).parent))
+    with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
+        runpy.run_path(script, run_name="__main__")
+
+
+def run_forked(size, *command, folder):
+    """The same losses from ranks that needn't import torch and what stands on it: seconds for each that torchrun starts. For what a test runs besides."""
+    return losses_of(lambda *words: ranks.run(size, _be_script, *map(str, words), backend=None), *command, folder=folder)

@@ -10,9 +10,9 @@ import torch.distributed as dist
 import torch.multiprocessing as multiprocessing
 
 
-# Ranks are forked from a process that has nothing but these modules: torch is imported once, and not by every rank for some seconds.
+# Ranks are forked from a process that has nothing but these modules: they are imported once, and not by every rank for some seconds each.
 RANKS = multiprocessing.get_context("forkserver")
-RANKS.set_forkserver_preload(["torch", "torch.distributed", "torch.nn.parallel", "numpy"])
+RANKS.set_forkserver_preload(["torch", "torch.distributed", "torch.nn.parallel", "numpy", "accelerate", "transformers.trainer", "sklearn.datasets"])
 
 
 def free_port():
@@ -22,7 +22,7 @@ def free_port():
 
 
 def _rank_main(rank, size, port, backend, body, arguments, folder):
-    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), RANK=str(rank), WORLD_SIZE=str(size))
+    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(size))
     try:
         if backend is not None:
             dist.init_process_group(backend)

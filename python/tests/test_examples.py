@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from launch import BFLOAT16, EXACT, EXAMPLES, WITHOUT_GLOO, WITHOUT_REDUCTIONS, launched, losses_of, run, torchrun
+from launch import BFLOAT16, EXACT, EXAMPLES, WITHOUT_GLOO, WITHOUT_REDUCTIONS, launched, losses_of, run, run_forked, torchrun
 from ranks import free_port
 
 
@@ -18,24 +18,24 @@ def test_an_example_learns_on_rondo_what_it_learns_on_gloo(script, options, clos
     has_server = script == "hybrid.py"
     server = 1 if has_server else 0  # a rank that doesn't train; RPC has a Gloo group of its own
     for size in (2,) if options else (2, 4):  # a variant of an example that has been run with 4 ranks
-        ours = run(size + server, *([] if has_server else [WITHOUT_GLOO]), EXAMPLES / script, *options, "--backend", "rondo", folder=tmp_path)
-        theirs = run(size + server, EXAMPLES / script, *options, "--backend", "gloo", folder=tmp_path)
+        start = run if size == 2 else run_forked
+        ours = start(size + server, *([] if has_server else [WITHOUT_GLOO]), EXAMPLES / script, *options, "--backend", "rondo", folder=tmp_path)
+        theirs = run_forked(size + server, EXAMPLES / script, *options, "--backend", "gloo", folder=tmp_path)
         assert ours == pytest.approx(theirs, rel=close)
         assert ours[-1] < 0.6 * ours[0]
-    # The test can fail: without reductions each rank learns alone.
-        if size == 2:
-            alone = run(2 + server, WITHOUT_REDUCTIONS, EXAMPLES / script, *options, "--backend", "rondo", folder=tmp_path)
-            assert alone != pytest.approx(theirs, rel=close)
+        # The test can fail: without reductions each rank learns alone.
+        alone = run_forked(size + server, WITHOUT_REDUCTIONS, EXAMPLES / script, *options, "--backend", "rondo", folder=tmp_path)
+        assert alone != pytest.approx(theirs, rel=close)
 
 
 @pytest.mark.parametrize("script", ["accelerated.py", "trainer.py"])
 def test_programs_that_choose_gloo_themselves_learn_the_same_when_it_is_taken_over(script, tmp_path):
     ours = run(2, WITHOUT_GLOO, EXAMPLES / script, "--backend", "default", folder=tmp_path, takeover=True)
-    theirs = run(2, EXAMPLES / script, "--backend", "default", folder=tmp_path)
+    theirs = run_forked(2, EXAMPLES / script, "--backend", "default", folder=tmp_path)
     assert ours == pytest.approx(theirs, rel=EXACT)
 
 
-def test_accelerate_launch_starts_a_program_on_rondo_as_on_gloo(tmp_path):
+def test_accelerate_launch_starts_a_program_on_rondo_that_learns_as_on_gloo(tmp_path):
     hosts = tmp_path / "hosts"
     hosts.write_text("localhost slots=2\n")
 
@@ -47,7 +47,7 @@ def test_accelerate_launch_starts_a_program_on_rondo_as_on_gloo(tmp_path):
 
     program = [EXAMPLES / "accelerated.py", "--backend", "default"]
     ours = losses_of(accelerate_launch, WITHOUT_GLOO, *program, folder=tmp_path, takeover=True)
-    theirs = losses_of(accelerate_launch, *program, folder=tmp_path)
+    theirs = run_forked(2, *program, folder=tmp_path)
     assert ours == pytest.approx(theirs, rel=EXACT)
     assert losses_of(accelerate_launch, WITHOUT_REDUCTIONS, *program, folder=tmp_path, takeover=True) != pytest.approx(theirs, rel=EXACT)
 
@@ -66,21 +66,16 @@ def test_a_notebook_learns_on_rondo_what_it_learns_on_gloo(size, tmp_path):
 
 @pytest.mark.parametrize("size", [2, 4])
 def test_training_goes_on_from_its_checkpoint_after_a_rank_was_killed(size, tmp_path):
-    said = {}
+    def program(folder, dies=-1, backend="rondo"):
+        return [EXAMPLES / "restart.py", "--folder", tmp_path / folder, "--die-in", dies, "--epochs", 4, "--backend", backend]
 
-    def train(folder, *program, dies=-1, backend="rondo"):
-        losses = tmp_path / f"{folder}.json"
-        said[folder] = torchrun(size, *program, EXAMPLES / "restart.py", "--folder", tmp_path / folder, "--die-in", dies, "--epochs", 4, "--losses", losses,
-                                "--backend", backend, restarts=1)
-        return json.loads(losses.read_text())["losses"]
-
-    whole = train("whole", WITHOUT_GLOO)
-    assert "killed at" not in said["whole"]
-    assert train("killed", WITHOUT_GLOO, dies=2) == whole
-    if size == 2:
-        assert whole == pytest.approx(train("on gloo", backend="gloo"), rel=EXACT)
-        assert whole != pytest.approx(train("alone", WITHOUT_REDUCTIONS), rel=EXACT)
+    losses = tmp_path / "killed.json"
+    said = torchrun(size, WITHOUT_GLOO, *program("killed", dies=2), "--losses", losses, restarts=1)
+    whole = run_forked(size, WITHOUT_GLOO, *program("whole"), folder=tmp_path)
+    assert json.loads(losses.read_text())["losses"] == whole
+    assert whole == pytest.approx(run_forked(size, *program("on gloo", backend="gloo"), folder=tmp_path), rel=EXACT)
+    assert whole != pytest.approx(run_forked(size, WITHOUT_REDUCTIONS, *program("alone"), folder=tmp_path), rel=EXACT)
     # who was left heard of it, by name, long before any time limit
-    killed = float(re.search(r"killed at ([\d.]+)", said["killed"])[1])
-    heard = re.findall(r"rank \d heard at ([\d.]+): .*?rank 1 \(process \d+", said["killed"])
-    assert len(heard) == size - 1 and all(float(when) - killed < 10 for when in heard), said["killed"]
+    killed = float(re.search(r"killed at ([\d.]+)", said)[1])
+    heard = re.findall(r"rank \d heard at ([\d.]+): .*?rank 1 \(process \d+", said)
+    assert len(heard) == size - 1 and all(float(when) - killed < 10 for when in heard), said
