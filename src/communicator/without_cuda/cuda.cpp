@@ -1,5 +1,6 @@
 // What a build without CUDA says.
 #include "rondo/cuda.hpp"
+#include "rondo/cuda_kernels.hpp"
 
 namespace rondo {
 
@@ -28,5 +29,9 @@ Result<void> CudaCommunicator::check() const { return Error{Errc::unsupported, "
 Result<void> CudaCommunicator::use_plan(const Plan&, bool) { return Error{Errc::unsupported, "built without CUDA"}; }
 Result<Plan> CudaCommunicator::plan_for(const Call&) const { return Error{Errc::unsupported, "built without CUDA"}; }
 void CudaCommunicator::abort() {}
+
+Result<void> cuda_combine(const KernelCall&, DataType, ReduceOp, void*, unsigned) { return without_cuda(); }
+Result<void> cuda_cast(void*, CudaFloat, const void*, CudaFloat, std::uint64_t, double, void*) { return without_cuda(); }
+Result<void> cuda_combine_lists(const CudaLists&, void*, unsigned) { return without_cuda(); }
 
 }  // namespace rondo
