@@ -18,7 +18,7 @@ using namespace rondo;
 
 constexpr std::uint64_t long_counts[] = {100'003, sanitized ? 300'007 : 1'500'007};
 constexpr std::uint32_t thread_calls = sanitized ? 500 : 1000;
-constexpr std::uint32_t process_calls = sanitized ? 1500 : 5000;
+constexpr std::uint32_t process_calls = sanitized ? 500 : 5000;
 
 /// Mixes collectives, sizes, roots and types at random: what finds faults in the reuse of slots.
 std::string soak(Communicator& communicator, std::uint32_t calls, std::uint64_t seed) {

@@ -25,7 +25,7 @@ rondo::CommunicatorOptions forced(std::string_view algorithm);
 
 /// How many ranks results are tried with: 1, primes, powers of two, more than processors. What a call costs grows with the square of the most.
 inline const std::vector<std::uint32_t> numbers_of_ranks =
-    sanitized ? std::vector<std::uint32_t>{1, 2, 3, 5} : std::vector<std::uint32_t>{1, 2, 3, 4, 7, 8};
+    sanitized ? std::vector<std::uint32_t>{1, 2, 3} : std::vector<std::uint32_t>{1, 2, 3, 4, 7, 8};
 
 /// The same where ranks are processes and threads have been tried.
 inline const std::vector<std::uint32_t> few_numbers_of_ranks = sanitized ? std::vector<std::uint32_t>{2} : std::vector<std::uint32_t>{2, 3};
