@@ -3,7 +3,6 @@
 import contextlib
 import json
 import os
-import runpy
 import signal
 import subprocess
 import sys
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import ranks
 from ranks import free_port
+from script import become
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 WITHOUT_REDUCTIONS = Path(__file__).with_name("without_reductions.py")
@@ -63,10 +63,8 @@ def run(size, *command, folder, **options):
 
 
 def _be_script(_rank, _size, script, *arguments):
-    sys.argv = [script, *arguments]
-    sys.path.insert(0, str(Path(script).parent))
     with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
-        runpy.run_path(script, run_name="__main__")
+        become(script, *arguments)
 
 
 def run_forked(size, *command, folder):

@@ -3,10 +3,9 @@
 without_gloo.py SCRIPT [ARGUMENT]...
 """
 
-import runpy
 import sys
-from pathlib import Path
 
+from script import become
 from torch._C._distributed_c10d import ProcessGroupGloo
 
 
@@ -15,6 +14,4 @@ def refuse(*_, **__):
 
 
 ProcessGroupGloo.__init__ = refuse
-sys.argv = sys.argv[1:]
-sys.path.insert(0, str(Path(sys.argv[0]).parent))
-runpy.run_path(sys.argv[0], run_name="__main__")
+become(*sys.argv[1:])

@@ -4,12 +4,11 @@ without_reductions.py SCRIPT [ARGUMENT]...
 """
 
 import os
-import runpy
 import sys
-from pathlib import Path
 
 import torch
 import torch.distributed as dist
+from script import become
 from torch.nn.parallel import DistributedDataParallel
 
 
@@ -41,6 +40,4 @@ if "DS_ACCELERATOR" in os.environ:
             pass
 
     TorchBackend.all_reduce = TorchBackend.reduce = lambda *_, **__: Done()
-sys.argv = sys.argv[1:]
-sys.path.insert(0, str(Path(sys.argv[0]).parent))
-runpy.run_path(sys.argv[0], run_name="__main__")
+become(*sys.argv[1:])

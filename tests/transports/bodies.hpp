@@ -3,9 +3,6 @@
 
 #include "parties.hpp"
 
-/// Of a rank that waits for another in a body: less than they have to meet.
-inline constexpr std::int64_t patience_ns = 30'000'000'000;
-
 std::string connects(Party& party);
 std::string refuses_truncated_addresses(Party& party);
 

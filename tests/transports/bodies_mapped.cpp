@@ -9,6 +9,8 @@ using namespace rondo;
 
 namespace {
 
+constexpr std::int64_t mapping_patience_ns = 30'000'000'000;
+
 std::string connect_all(Party& party) {
   auto connected = party.connect();
   return connected ? "" : to_string(connected.error());
@@ -19,7 +21,7 @@ std::atomic_ref<std::uint64_t> word(Party& party, std::uint32_t rank, std::uint3
 }
 
 bool reaches(std::atomic_ref<std::uint64_t> seen, std::uint64_t value) {
-  for (const std::int64_t deadline = now_ns() + patience_ns; now_ns() < deadline;)
+  for (const std::int64_t deadline = now_ns() + mapping_patience_ns; now_ns() < deadline;)
     if (seen.load(std::memory_order_acquire) == value) return true;
   return false;
 }

@@ -11,6 +11,7 @@ using namespace rondo;
 
 namespace {
 
+constexpr std::int64_t message_patience_ns = 20'000'000'000;
 constexpr std::uint32_t ordered_channels = 3;
 constexpr std::uint64_t sizes[] = {0, 1, 8, 4u << 20, 7, 8191, 0, 65'536, 1u << 20, 63, 70'001, 1000, 64, 2};
 
@@ -46,7 +47,7 @@ Arrival receive(Transport& transport, std::uint32_t peer, std::uint32_t channel,
 
 /// Turns the crank until `done` says so; "" or that it took too long.
 std::string turn_until(Transport& transport, const char* what, const std::function<bool()>& done) {
-  const std::int64_t deadline_ns = now_ns() + patience_ns;
+  const std::int64_t deadline_ns = now_ns() + message_patience_ns;
   while (!done()) {
     if (now_ns() > deadline_ns) return std::string("took too long: ") + what;
     transport.progress();

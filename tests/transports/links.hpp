@@ -11,7 +11,7 @@
 std::string each_link();
 
 /// Of communicators whose links are these.
-inline rondo::CommunicatorOptions over(const std::string& links, std::chrono::milliseconds timeout = std::chrono::seconds(60)) {
+inline rondo::CommunicatorOptions over(const std::string& links, std::chrono::milliseconds timeout = std::chrono::seconds(30)) {
   rondo::CommunicatorOptions options;
   options.transport = links;
   options.timeout = timeout;

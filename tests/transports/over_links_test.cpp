@@ -18,8 +18,8 @@ using namespace rondo;
 namespace {
 
 /// By this algorithm wherever it can serve; "": by the planner's choice.
-CommunicatorOptions planned_over(const std::string& links, const std::string& algorithm) {
-  CommunicatorOptions options = over(links);
+CommunicatorOptions patient_over(const std::string& links, const std::string& algorithm = "") {
+  CommunicatorOptions options = over(links, std::chrono::seconds(60));
   options.algorithm = algorithm;
   return options;
 }
@@ -137,7 +137,7 @@ TEST_CASE("all collectives over message links are right by the planner's choice 
   for (const char* algorithm : {"", "ring", "tree", "recursive_doubling", "halving_doubling"})
     for (const std::uint32_t ranks : {2u, 3u}) {
       INFO((*algorithm == 0 ? "the planner's choice" : algorithm) << ", " << ranks << " ranks");
-      CHECK(complaints(run_processes(ranks, all_collectives, planned_over(links, algorithm))) == "");
+      CHECK(complaints(run_processes(ranks, all_collectives, patient_over(links, algorithm))) == "");
     }
 }
 
@@ -146,7 +146,7 @@ TEST_CASE("algorithms of few rounds are right over message links, for eight coun
   for (const char* algorithm : {"rings", "bruck", "pat", "swing", "bine", "knomial", "chain", "parameter_server"})
     for (const std::uint32_t ranks : {3u, 4u}) {
       INFO(algorithm << ", " << ranks << " ranks");
-      CHECK(complaints(run_processes(ranks, all_collectives, planned_over(links, algorithm))) == "");
+      CHECK(complaints(run_processes(ranks, all_collectives, patient_over(links, algorithm))) == "");
     }
 }
 
@@ -161,8 +161,8 @@ TEST_CASE("all_to_all_v over message links moves blocks of any lengths, and find
     const auto ended = communicator.all_to_all_v(out.data(), {sent}, in.data(), {received}, DataType::i32);
     return expect_error(ended ? communicator.barrier() : ended, Errc::mismatch, {"rank 0 sends 400004 bytes to rank 1, which expects 400000"});
   };
-  CHECK(complaints(run_processes(2, body, over(links))) == "");
-  CHECK(complaints(run_processes(3, body, over(links))) == "");
+  CHECK(complaints(run_processes(2, body, patient_over(links))) == "");
+  CHECK(complaints(run_processes(3, body, patient_over(links))) == "");
 }
 
 TEST_CASE("lists of tensors over message links have the bits of one buffer, by the planner's choice and by four algorithms") {
@@ -178,7 +178,7 @@ TEST_CASE("lists of tensors over message links have the bits of one buffer, by t
   for (const char* algorithm : {"", "ring", "tree", "recursive_doubling", "halving_doubling"})
     for (const std::uint32_t ranks : {2u, 3u}) {
       INFO((*algorithm == 0 ? "the planner's choice" : algorithm) << ", " << ranks << " ranks");
-      CHECK(complaints(run_processes(ranks, body, planned_over(links, algorithm))) == "");
+      CHECK(complaints(run_processes(ranks, body, patient_over(links, algorithm))) == "");
     }
 }
 
@@ -204,14 +204,14 @@ TEST_CASE("communicators split over message links have links of their own, and o
     }
     return "";
   };
-  CHECK(complaints(run_processes(3, body, over(links))) == "");
+  CHECK(complaints(run_processes(3, body, patient_over(links))) == "");
 }
 
 TEST_CASE("messages over message links keep their order, blocking, started and grouped, whatever their size") {
   const std::string links = each_link();
-  CHECK(complaints(run_processes(2, all_messages, over(links))) == "");
-  CHECK(complaints(run_processes(3, all_messages, over(links))) == "");
-  CHECK(complaints(run_threads(3, all_messages, over(links))) == "");
+  CHECK(complaints(run_processes(2, all_messages, patient_over(links))) == "");
+  CHECK(complaints(run_processes(3, all_messages, patient_over(links))) == "");
+  CHECK(complaints(run_threads(3, all_messages, patient_over(links))) == "");
 }
 
 TEST_CASE("two ranks exchange messages over message links while the others wait in a collective") {
@@ -227,7 +227,7 @@ TEST_CASE("two ranks exchange messages over message links while the others wait 
     if (auto done = communicator.all_reduce(sum.data(), sum.data(), sum.size(), DataType::f32); !done) return to_string(done.error());
     return sum.back() == static_cast<float>(communicator.size()) ? "" : "wrong sum";
   };
-  CHECK(complaints(run_processes(3, body, over(links))) == "");
+  CHECK(complaints(run_processes(3, body, patient_over(links))) == "");
 }
 
 TEST_CASE("a started send over message links that its receiver is slow to take holds no other call up") {
@@ -250,7 +250,7 @@ TEST_CASE("a started send over message links that its receiver is slow to take h
     auto taken = communicator.recv(got.data(), got.size(), DataType::i32, 0);
     return !taken ? to_string(taken.error()) : got == large ? "" : "a wrong message";
   };
-  CommunicatorOptions options = over(links);
+  CommunicatorOptions options = patient_over(links);
   options.timeout = std::chrono::seconds(10);
   CHECK(complaints(run_processes(3, body, options)) == "");
 }
@@ -264,7 +264,7 @@ TEST_CASE("a small send over message links returns before its receiver comes") {
     const std::string wrong = first_error({communicator.barrier(), communicator.recv(&value, 1, DataType::i32, 0)});
     return !wrong.empty() ? wrong : value == 42 ? "" : "wrong value";
   };
-  CHECK(complaints(run_processes(2, body, over(links))) == "");
+  CHECK(complaints(run_processes(2, body, patient_over(links))) == "");
 }
 
 TEST_CASE("ranks that leave after their last call over message links harm nobody") {
@@ -278,5 +278,5 @@ TEST_CASE("ranks that leave after their last call over message links harm nobody
     auto done = communicator.barrier();
     return done ? "" : to_string(done.error());
   };
-  CHECK(complaints(run_processes(3, body, over(links))) == "");
+  CHECK(complaints(run_processes(3, body, patient_over(links))) == "");
 }

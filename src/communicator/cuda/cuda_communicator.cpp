@@ -18,8 +18,6 @@ namespace {
 constexpr std::chrono::seconds patience{1};   ///< with ranks on the same GPU that haven't come as far
 constexpr std::chrono::seconds farewell{10};  ///< how long destroying one waits for what is under way, and for the peers
 
-Error wrong(const std::string& detail) { return Error{Errc::invalid_argument, detail, 0, "call"}; }
-
 std::uint64_t seen(const std::uint64_t& word) {
   return std::atomic_ref<std::uint64_t>(const_cast<std::uint64_t&>(word)).load(std::memory_order_acquire);
 }
@@ -76,9 +74,10 @@ Result<void> CudaCommunicator::Impl::wrong_memory(const void* memory, const char
   if (const cudaError_t status = cudaPointerGetAttributes(&attributes, memory); status != cudaSuccess)
     return cuda_result(status, std::string("asking where ") + name + " lies");
   if (attributes.type == cudaMemoryTypeManaged) return {};
-  if (attributes.type != cudaMemoryTypeDevice) return wrong(std::string(name) + " is not GPU memory; accepted: memory of GPU " + std::to_string(parts_.device));
+  if (attributes.type != cudaMemoryTypeDevice)
+    return wrong_call(std::string(name) + " is not GPU memory; accepted: memory of GPU " + std::to_string(parts_.device));
   if (attributes.device != parts_.device)
-    return wrong(std::string(name) + " is memory of GPU " + std::to_string(attributes.device) + "; accepted: of GPU " + std::to_string(parts_.device));
+    return wrong_call(std::string(name) + " is memory of GPU " + std::to_string(attributes.device) + "; accepted: of GPU " + std::to_string(parts_.device));
   return {};
 }
 
