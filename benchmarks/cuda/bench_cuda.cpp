@@ -11,7 +11,7 @@ int main(int argc, char** argv) {
   std::string json, only;
   CLI::App app("Measures kernels and collectives on this machine's GPU. Collectives run between threads that share it.");
   app.add_option("--json", json, "Write what was measured to this file");
-  app.add_option("--only", only, "kernels or collectives alone")->check(CLI::IsMember({"kernels", "collectives"}));
+  app.add_option("--only", only, "floors, kernels or collectives alone")->check(CLI::IsMember({"floors", "kernels", "collectives"}));
   app.add_option("--ranks", options.ranks, "How many threads share the GPU; several numbers are measured one after the other")
       ->check(tool_support::whole_number(1, 64));
   app.add_option("--blocks", options.blocks, "Blocks a call of a rank takes")->check(tool_support::whole_number(1, 512));
@@ -38,9 +38,10 @@ int main(int argc, char** argv) {
   const auto save = [&] {
     if (!json.empty()) std::ofstream(json) << result.dump(1) << '\n';
   };
-  if (only != "collectives") result["kernels"] = bench_cuda::measure_kernels(copy, options.quick);
+  if (only.empty() || only == "floors") result["floors"] = bench_cuda::measure_floors();
+  if (only.empty() || only == "kernels") result["kernels"] = bench_cuda::measure_kernels(copy, options.quick);
   save();  // should the rest fail
-  if (only != "kernels") result["collectives"] = bench_cuda::measure_collectives(copy, options);
+  if (only.empty() || only == "collectives") result["collectives"] = bench_cuda::measure_collectives(copy, options);
   save();
   return 0;
 }

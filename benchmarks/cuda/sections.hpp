@@ -9,6 +9,9 @@
 
 namespace bench_cuda {
 
+/// What no call can be faster than.
+nlohmann::json measure_floors();
+
 /// Reductions of n sources and fused buckets, as parts of what the GPU's copy reaches.
 nlohmann::json measure_kernels(double copy_bytes_per_s, bool quick);
 

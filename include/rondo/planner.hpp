@@ -38,6 +38,7 @@ struct PlanLimits {
   std::uint32_t inline_bytes = 32 * 56;      ///< inlined scratch of one rank for one call: payload bytes of its flags' lines
   std::uint32_t slot_header_bytes = 0;       ///< of each slot, besides its chunk's piece
   Reach reach = Reach::memory;               ///< beyond memory that all share, plans are made of links (send/recv)
+  bool writes_peers = false;                 ///< where ranks can read one another's buffers they may write into outputs, too
 };
 
 /// One way in which the machine parts the ranks: those below one cache, memory, socket or host are a group. Groups are equally large, and follow one another
@@ -110,6 +111,7 @@ struct CostModel {
   double share_ns_per_byte = 0;    ///< more for a reduction that stores there
   bool slots_past_caches = false;  ///< these three are of slots that are written past the caches: memory is nearer than the other core
   double cores_per_rank = 1;    ///< ≤ 1: how much of a processor each rank gets
+  double pieces_at_once = 1;    ///< of a message, that a rank moves side by side: by blocks of a GPU
   std::uint64_t own_cache_bytes = 0;  ///< of a core: what it has read stays there, and has to be taken from it again to be overwritten
   std::uint64_t cache_bytes = 0;///< a rank's part of the largest cache: what outgrows it streams from memory
   std::uint64_t ring_bytes = 0; ///< of slots that a rank goes through, in each half of its staging, where it has so many

@@ -16,19 +16,20 @@ constexpr double cell_line_ns = 5;          ///< 56 bytes in cells more: read by
 }  // namespace
 
 CostModel gpu_cost(const GpuFigures& figures) {
-  const double bytes_per_ns = figures.memory_bytes_per_s * reached / figures.ranks / 1e9;
+  // A byte read from memory, or written there. What a call touches of its own buffers is counted once (shared_ns_per_byte); what it reads of the peers' or
+  // leaves to them, besides.
+  const double byte_ns = 1e9 * figures.ranks / (figures.memory_bytes_per_s * reached);
   CostModel cost;
-  // Each byte that is copied or combined is read and written.
-  cost.core.copy_ns_per_byte = 2 / bytes_per_ns;
-  cost.core.reduce_ns_per_byte = 0;
+  cost.core.copy_ns_per_byte = byte_ns;
+  cost.core.shared_ns_per_byte = byte_ns;
   cost.core.step_ns = step_ns;
   cost.core.call_ns = start_ns;
   cost.core.source = "assumed, GPUs";
   cost.latency_ns = figures.same != 0 ? flag_ns : far_flag_ns;
   cost.line_ns = cell_line_ns;
-  cost.pull_ns_per_byte = figures.same != 0 ? 2 / bytes_per_ns : std::max(2 / bytes_per_ns, 1e9 / link_bytes_per_s);
-  cost.publish_ns_per_byte = cost.core.copy_ns_per_byte;
-  cost.own_cache_bytes = static_cast<std::uint64_t>(figures.cache_bytes / figures.ranks);
+  cost.pull_ns_per_byte = figures.same != 0 ? byte_ns : std::max(byte_ns, 1e9 / link_bytes_per_s);
+  cost.publish_ns_per_byte = cost.pull_ns_per_byte;
+  cost.pieces_at_once = figures.blocks;
   cost.cache_bytes = std::uint64_t{1} << 50;
   cost.sources = {"assumed, GPUs; memory by its clock and width"};
   return cost;

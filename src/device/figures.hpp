@@ -10,8 +10,8 @@ namespace rondo::device {
 /// Plain data, which ranks exchange.
 struct GpuFigures {
   double memory_bytes_per_s = 0;  ///< of its own memory, as its clock and width give it
-  double cache_bytes = 0;         ///< its L2
   double ranks = 1;               ///< that share it
+  double blocks = 1;              ///< of a rank's call
   double same = 1;                ///< 1: all ranks of the group are on it; 0: some are on other GPUs
 };
 

@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint64_t least_thread_bytes = 32;     ///< a block moves fewer for each of its threads sooner than another one would have begun
 constexpr std::uint32_t inlined_threads = 128;        ///< a few cells are all they have to do, and barriers cost less
 constexpr std::uint64_t slot_unit = 64;                ///< slots begin at such addresses
-constexpr std::uint64_t most_piece_bytes = 256u << 10;
+constexpr std::uint64_t most_piece_bytes = 256u << 10;  ///< of what is staged
 
 Error no_form(const std::string& what) { return Error{Errc::unsupported, what, 0, "device"}; }
 
@@ -54,6 +54,14 @@ Result<void> check_limits(const Plan& plan, const Fitted& fitted) {
   return {};
 }
 
+/// Bytes at the beginning of the input.
+std::uint32_t published_first(const Executable& exec) {
+  if (exec.steps.empty()) return 0;
+  const ExecStep& first = exec.steps.front();
+  const bool of_input = first.op == ExecOp::inline_publish && exec.operands[first.first_operand].base == base_input;
+  return of_input ? static_cast<std::uint32_t>(first.chunk_bytes) : 0;
+}
+
 }  // namespace
 
 Result<Fitted> fit(const Plan& plan, const FitRequest& request) {
@@ -73,7 +81,8 @@ Result<Fitted> fit(const Plan& plan, const FitRequest& request) {
   const std::uint64_t fitting = least_staging == 0 ? side_by_side : std::max<std::uint64_t>(1, request.layout.half_bytes / least_staging);
   const std::uint64_t wanted = std::clamp<std::uint64_t>((longest + least_slice - 1) / least_slice, 1, std::min(side_by_side, fitting));
   Plan shaped = plan;
-  const std::uint64_t limit = request.piece_bytes != 0 ? request.piece_bytes : most_piece_bytes;
+  const bool whole = header.protocol == Protocol::direct && header.piece_bytes != 0;  // nothing is staged, and the plan says how long pieces may be
+  const std::uint64_t limit = request.piece_bytes != 0 ? request.piece_bytes : whole ? header.piece_bytes : most_piece_bytes;
   shaped.header.piece_bytes = static_cast<std::uint32_t>(std::min(limit, (longest / wanted + 63) / 64 * 64 + 64));
 
   CompileRequest compiled;
@@ -86,6 +95,7 @@ Result<Fitted> fit(const Plan& plan, const FitRequest& request) {
   compiled.layout.half_bytes = request.layout.half_bytes / wanted / slot_unit * slot_unit;
   compiled.plan_hash = request.plan_hash;
   compiled.direct = request.direct;
+  compiled.writes_peers = true;
   auto executable = compile(shaped, compiled);
   if (!executable) return executable.error();
   if (executable->links) return no_form("plan '" + header.algorithm + "' sends messages, which GPUs don't");
@@ -119,6 +129,7 @@ Job job_of(const Fitted& fitted, const Group& group, ReduceOp op) {
   job.divisor = exec.divisor;
   job.op = op;
   job.hears_all = exec.hears_all;
+  job.inlined_bytes = published_first(exec);
   return job;
 }
 

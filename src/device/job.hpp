@@ -49,6 +49,7 @@ struct Job {
   std::uint32_t digest = 0;
   ReduceOp op = ReduceOp::sum;
   bool hears_all = false;
+  std::uint32_t inlined_bytes = 0;  ///< of an inlined plan, of the input at its beginning: they are wanted first of all
   double scale = 1;
   std::int64_t integer_scale = 1;
   const std::byte* input = nullptr;

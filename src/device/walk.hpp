@@ -39,6 +39,7 @@ class Walk : private Watch<Block> {
     const Group& group = job_.group;
     RankWords& own = words(group.rank);
     load_program();
+    if (block_.thread() * sizeof(std::uint64_t) < job_.inlined_bytes) block_.fetch_ahead(job_.input + block_.thread() * sizeof(std::uint64_t));
     if (block_.thread() == 0) {
       const std::uint64_t call = own.call + 1;
       shared_.call = call;
@@ -146,6 +147,9 @@ class Walk : private Watch<Block> {
     if (!poll(&theirs.progress, target, step.rank, step.source_step, piece)) return false;
     if (step.check_digest && block_.load_relaxed(&theirs.digest[parity_]) != shared_.flag)
       return fail(Outcome::mismatch, step.rank, step.source_step, piece, target, 0);
+    // Whoever has failed gives its buffers back: they are touched right after this look, or not at all.
+    if (step.attaches != 0 && block_.load_relaxed(&words(step.rank).state) != 0)
+      return fail(Outcome::peer_failed, step.rank, step.source_step, piece, target, 0);
     if (step.attaches != 0 && piece == 0)
       for (std::uint32_t output = 0; output < 2; ++output)
         shared_.bases[base_of_peer(job_.group.ranks, step.rank, output != 0)] =

@@ -290,7 +290,7 @@ class Compiler {
         const bool source = i < step.sources.size();
         const Operand& operand = source ? step.sources[i] : step.destinations[i - step.sources.size()];
         const bool foreign = operand.buffer != Buffer::link && operand.buffer != Buffer::scratch && operand.rank != self && operand.rank != request_.rank;
-        if (foreign && (!source || premultiplies))
+        if (foreign && (source ? premultiplies : !request_.writes_peers))
           return Error{Errc::unsupported, source ? "the plan reads a peer's input, whose factor is not known; insert_shadows first"
                                                  : "the plan writes a peer's output; insert_shadows first"};
         fetched |= foreign && request_.fetches;

@@ -80,7 +80,7 @@ struct Terms {
     in_scratch = scratch_share(request);
     const double fits = static_cast<double>(std::max<std::uint64_t>(64, piece_limit(shape, limits))) / in_scratch;
     piece = std::min({chunk, std::max(64.0, static_cast<double>(wanted)), fits});
-    pieces = chunk <= piece ? 1 : static_cast<double>(static_cast<std::uint64_t>((chunk + piece - 1) / piece));
+    pieces = chunk <= piece ? 1 : std::ceil(std::ceil(chunk / piece) / model.pieces_at_once);
     const BlockCounts blocks = block_counts(request.collective, request.ranks);
     touched = block * (blocks.input + blocks.output);
     // Of a rooted collective the root alone has both buffers, the others have one block.
@@ -94,6 +94,9 @@ struct Terms {
 
   /// What the kernel copies of the peers' buffers for a rank, on the average. It takes its part of the largest cache, too.
   void copied_by_kernel(double bytes) { touched_by_each += bytes; }
+
+  /// Of its own buffers a rank touches so many bytes alone; its peers do the rest.
+  void touches_of_its_own(double bytes) { touched = bytes; }
 
   bool crowded() const { return cost.cores_per_rank < 1; }
 

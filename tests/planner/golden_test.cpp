@@ -52,6 +52,7 @@ const Golden golden_plans[] = {
     {"direct_one_shot", Collective::gather, 3, true},
     {"direct_one_shot", Collective::all_to_all, 3, true},
     {"direct_two_shot", Collective::all_reduce, 3, true},
+    {"direct_push", Collective::all_reduce, 3, true},
     {"direct_two_shot", Collective::reduce, 3, true},
     {"hierarchical", Collective::all_reduce, 4, true, {2}},
     {"hierarchical", Collective::reduce, 4, true, {2}},

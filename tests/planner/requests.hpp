@@ -40,11 +40,12 @@ inline std::vector<Level> levels_of(const GroupSizes& groups) {
   return levels;
 }
 
-/// Buffers are ordinary ones, but for the algorithm that needs others.
+/// Buffers are ordinary ones, but for the algorithms that need others; one of those may write into peers'.
 inline Result<Plan> plan_of(Request request, const std::string& algorithm = "", bool mapped = true, const GroupSizes& groups = {}) {
   request.symmetric = request.symmetric || algorithm.starts_with("direct");
   PlanLimits limits = limits_of_shared_memory();
   limits.reach = mapped ? Reach::memory : Reach::messages;
+  limits.writes_peers = algorithm == "direct_push";
   CostModel cost = near_cores();
   cost.levels = levels_of(groups);
   if (algorithm.empty()) return make_plan(Topology{}, cost, limits, request);

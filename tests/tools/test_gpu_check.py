@@ -45,6 +45,14 @@ class WhatProgramsSay(unittest.TestCase):
                          ("failed", "exit status 86, 3 errors found"))
         self.assertEqual(gpu_check.judged("sanitizer", 0, PASSED)[:2], ("failed", "compute-sanitizer printed no summary"))
 
+    def test_nccl_tests_pass_by_what_they_checked_alone(self):
+        right = "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 12.5\n"
+        self.assertEqual(gpu_check.judged("nccl", 0, right)[:2], ("passed", "no wrong value, 12.5 GB/s on the average"))
+        self.assertEqual(gpu_check.judged("nccl", 0, "# Out of bounds values : 3 FAILED\n")[:2], ("failed", "3 wrong values"))
+        self.assertEqual(gpu_check.judged("nccl", 0, "")[:2], ("failed", "it printed no count of wrong values"))
+        self.assertEqual(gpu_check.judged("nccl", 2, f"ncclSend {gpu_check.NOT_SERVED}\n")[0], "not there")
+        self.assertEqual(gpu_check.judged("nccl", 2, "invalid argument\n")[:2], ("failed", "exit status 2"))
+
     def test_json_among_other_lines(self):
         self.assertEqual(gpu_check.json_in('warning {x}\n{"a": 0}\n{"a":\n [1,\n2]}\ndone\n'), {"a": [1, 2]})
         self.assertIsNone(gpu_check.json_in("[warning] nothing\n{"))

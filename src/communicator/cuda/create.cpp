@@ -36,7 +36,6 @@ struct Introduction {
   std::int32_t device = 0;
   std::uint32_t room_blocks = 0;  ///< that its GPU runs at once
   double memory_bytes_per_s = 0;
-  double cache_bytes = 0;
   char algorithm[64]{};
   unsigned char gpu[16]{};
 };
@@ -117,7 +116,6 @@ Result<Introduction> introduce(const CudaOptions& options) {
   mine.timeout_ns = options.timeout.count();
   mine.room_blocks = static_cast<std::uint32_t>(*resident * properties.multiProcessorCount);
   mine.memory_bytes_per_s = std::max(1e9, 2e3 * clock_khz * width_bits / 8);  // both edges of the clock
-  mine.cache_bytes = properties.l2CacheSize;
   options.algorithm.copy(mine.algorithm, sizeof mine.algorithm - 1);
   std::memcpy(mine.gpu, &properties.uuid, sizeof mine.gpu);
   return mine;
@@ -172,10 +170,10 @@ void warn_of_connections(const Introduction& mine, const std::vector<Introductio
            " connections: calls may keep one another from running until their timeout; set CUDA_DEVICE_MAX_CONNECTIONS=32 before the program starts");
 }
 
-CostModel cost_of(const std::vector<Introduction>& all) {
+CostModel cost_of(const std::vector<Introduction>& all, std::uint32_t blocks) {
   device::GpuFigures figures;
   figures.memory_bytes_per_s = all.front().memory_bytes_per_s;
-  figures.cache_bytes = all.front().cache_bytes;
+  figures.blocks = blocks;
   const std::uint32_t ranks = sharing(all.front(), all);
   figures.ranks = ranks;
   figures.same = ranks == all.size() ? 1 : 0;
@@ -247,7 +245,7 @@ Result<CudaCommunicator> CudaCommunicator::create(Communicator& host, const Cuda
   parts.threads = threads_of(options);
   parts.one_process = std::all_of(all->begin(), all->end(), [&](const Introduction& one) { return one.process == mine->process; });
   parts.group.one_gpu = sharing(*mine, *all) == all->size();
-  parts.cost = cost_of(*all);
+  parts.cost = cost_of(*all, parts.blocks);
   for (const Introduction& one : *all)
     if (same_gpu(one, *mine) && one.process == mine->process && one.enqueued != mine->enqueued)
       parts.beside.push_back(reinterpret_cast<const std::atomic<std::uint64_t>*>(one.enqueued));

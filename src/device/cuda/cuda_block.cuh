@@ -42,6 +42,11 @@ class CudaBlock {
   __device__ void store_relaxed(std::uint64_t* word, std::uint64_t value) {
     asm volatile("st.relaxed.sys.u64 [%0], %1;" ::"l"(word), "l"(value) : "memory");
   }
+  /// So that they are near when they are wanted.
+  __device__ void fetch_ahead(const std::byte* bytes) const {
+    [[maybe_unused]] std::uint32_t nothing;
+    asm volatile("ld.global.u8 %0, [%1];" : "=r"(nothing) : "l"(bytes));
+  }
   /// 16 bytes as one: PTX ISA 8.3 and up, for sm_70 and up.
   __device__ Cell load_cell(const Cell* cell) const {
     Cell seen;
