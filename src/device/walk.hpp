@@ -39,7 +39,7 @@ class Walk : private Watch<Block> {
     const Group& group = job_.group;
     RankWords& own = words(group.rank);
     load_program();
-    if (block_.thread() * sizeof(std::uint64_t) < job_.inlined_bytes) block_.fetch_ahead(job_.input + block_.thread() * sizeof(std::uint64_t));
+    if (block_.thread() * sizeof(std::uint64_t) < job_.inlined_bytes) block_.bring_near(job_.input + block_.thread() * sizeof(std::uint64_t));
     if (block_.thread() == 0) {
       const std::uint64_t call = own.call + 1;
       shared_.call = call;

@@ -63,7 +63,7 @@ class HostBlock {
   void store_release(std::uint64_t* word, std::uint64_t value) { at(word).store(value, std::memory_order_release); }
   void tell_host(std::uint64_t* word, std::uint64_t value) { store_release(word, value); }
   void store_relaxed(std::uint64_t* word, std::uint64_t value) { at(word).store(value, std::memory_order_relaxed); }
-  void fetch_ahead(const std::byte*) const {}
+  void bring_near(const std::byte*) const {}
   device::Cell load_cell(const device::Cell* cell) const {
     const std::uint64_t flag = load_acquire(&cell->flag);
     return {load_relaxed(&cell->payload), flag};

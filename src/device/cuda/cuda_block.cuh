@@ -43,7 +43,7 @@ class CudaBlock {
     asm volatile("st.relaxed.sys.u64 [%0], %1;" ::"l"(word), "l"(value) : "memory");
   }
   /// So that they are near when they are wanted.
-  __device__ void fetch_ahead(const std::byte* bytes) const {
+  __device__ void bring_near(const std::byte* bytes) const {
     [[maybe_unused]] std::uint32_t nothing;
     asm volatile("ld.global.u8 %0, [%1];" : "=r"(nothing) : "l"(bytes));
   }
