@@ -26,6 +26,9 @@ struct CudaOptions {
   std::string algorithm;             ///< force this algorithm wherever it can serve; empty: the cost model chooses
 };
 
+/// The version of the CUDA runtime that is built in, such as "13.0"; empty: built without CUDA.
+std::string cuda_version();
+
 /// CUDA's number of the GPU that the calling thread's calls go to. Errors: unsupported (no driver, no GPU, built without CUDA: says which).
 Result<int> current_cuda_device();
 

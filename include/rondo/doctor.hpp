@@ -57,6 +57,7 @@ struct MachineFacts {
   bool sanitized = false;     ///< built with a sanitizer
   std::string ucx_version;    ///< of the UCX that it finds, with its file; empty: none
   std::string ucx_failure;    ///< why it has none
+  std::string cuda_version;   ///< as cuda_version()
   std::string kernel_target;  ///< as cpu_kernel_target()
   std::string figures_source;       ///< where the cost model's figures of the cores come from
   bool figures_measured = false;    ///< they are a kept calibration
@@ -69,6 +70,8 @@ struct MachineFacts {
   std::string container;         ///< the file that tells of one; empty: none does
   std::string nvidia_driver;     ///< the loaded driver in its own words; empty: none
   std::uint32_t nvidia_devices = 0;  ///< that this process may open
+  std::string gpu_links_failure;         ///< why its driver's library can't be asked about the GPUs
+  std::vector<std::string> gpus_apart;   ///< which two GPUs can't reach one another's memory, and why
   bool rdma = false;             ///< there are RDMA devices
   std::map<std::string, std::string> interfaces;  ///< of the network that are up: a numeric address by name
 

@@ -36,6 +36,7 @@ struct Node {
   std::uint64_t bytes = 0;       ///< cache or memory size; 0 where it has none
   std::vector<std::uint32_t> cpus;  ///< operating-system numbers of the processors below it
   std::string detail;            ///< model, PCI address, link speed: for people
+  std::string address = {};      ///< a device's on PCI, as the kernel writes it ("0000:1b:00.0"); empty: none
 };
 
 /// A link between two nodes, usable in both directions at these figures each.
@@ -80,6 +81,11 @@ struct Topology {
 /// Discovers this machine with hwloc: cores, caches, NUMA nodes, PCI devices, network interfaces, GPUs where hwloc shows
 /// them. Respects cpuset and cgroup quota. hwloc is asked once a process, which takes it some milliseconds. Thread-safe.
 Result<Topology> discover_topology();
+
+/// Adds to a topology that discover_topology() made what NVIDIA's driver tells of its GPUs: NVLinks between them, and to switches and processors. Loads NVML
+/// for that, which takes up to a second where no other program has the driver awake; it is asked once a process. Nothing to do without GPUs. Thread-safe.
+/// Error unsupported: why the driver can't be asked; the topology is as it was.
+Result<void> add_gpu_links(Topology& topology);
 
 /// Reads hwloc XML text. Errors name what was expected.
 Result<Topology> read_hwloc_xml(std::string_view text);

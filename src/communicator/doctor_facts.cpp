@@ -21,9 +21,11 @@
 #include "communicator/memory_left.hpp"
 #include "communicator/transports.hpp"
 #include "rondo/communicator.hpp"
+#include "rondo/cuda.hpp"
 #include "rondo/doctor.hpp"
 #include "rondo/kernels.hpp"
 #include "topology/files.hpp"
+#include "topology/gpu_links.hpp"
 
 namespace rondo {
 namespace {
@@ -64,6 +66,7 @@ void look_at_library(MachineFacts& facts) {
 #endif
   if (auto ucx = find_ucx()) facts.ucx_version = *ucx;
   else facts.ucx_failure = ucx.error().detail;
+  facts.cuda_version = cuda_version();
   facts.kernel_target = cpu_kernel_target();
 }
 
@@ -74,6 +77,17 @@ void look_at_calibration(MachineFacts& facts, const Environment& environment) {
   if (!kept) facts.calibration_failure = to_string(kept.error());
   facts.figures_measured = kept && *kept;
   facts.figures_source = facts.figures_measured ? (*kept)->source : core_figures(facts.topology).source;
+}
+
+void look_at_gpus(MachineFacts& facts) {
+  const auto& nvml = nvml::facts_of_this_machine();
+  if (!nvml) {
+    facts.gpu_links_failure = nvml.error().detail;
+    return;
+  }
+  add_gpu_links(facts.topology, *nvml);
+  const auto address = [&](std::size_t gpu) { return nvml->gpus[gpu].address; };
+  for (const nvml::Apart& pair : nvml->apart) facts.gpus_apart.push_back(address(pair.gpu) + " and " + address(pair.other) + ": " + pair.why);
 }
 
 void look_at_machine(MachineFacts& facts) {
@@ -92,6 +106,7 @@ void look_at_machine(MachineFacts& facts) {
   for (const std::string& name : names_in("/dev"))
     if (name.starts_with(gpu) && all_digits(std::string_view(name).substr(gpu.size())) && access(("/dev/" + name).c_str(), R_OK | W_OK) == 0)
       ++facts.nvidia_devices;
+  if (facts.nvidia_devices != 0) look_at_gpus(facts);
   facts.rdma = !names_in("/sys/class/infiniband").empty();
 }
 

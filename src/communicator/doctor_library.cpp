@@ -18,7 +18,7 @@ std::string version_words(int version) {
 Findings check_library(const MachineFacts& facts) {
   Finding finding{"library", Verdict::ok, "Rondo " + version_words(facts.version) + ", compiled by " + facts.compiler, ""};
   finding.meaning += facts.ucx_version.empty() ? ", without UCX" : ", with UCX " + facts.ucx_version;
-  finding.meaning += ", without CUDA";
+  finding.meaning += facts.cuda_version.empty() ? ", without CUDA" : ", with CUDA " + facts.cuda_version;
   if (facts.ucx_version.empty() && facts.rdma) {
     finding.verdict = Verdict::note;
     finding.meaning += ": this machine's InfiniBand or RoCE serves TCP alone; " + facts.ucx_failure;

@@ -12,6 +12,10 @@ std::uint64_t count_of(const Topology& topology, NodeKind kind) {
   return static_cast<std::uint64_t>(std::count_if(topology.nodes.begin(), topology.nodes.end(), [&](const Node& node) { return node.kind == kind; }));
 }
 
+std::uint64_t links_of(const Topology& topology, std::string_view type) {
+  return static_cast<std::uint64_t>(std::count_if(topology.links.begin(), topology.links.end(), [&](const Link& link) { return link.type == type; }));
+}
+
 std::string model_of(const Topology& topology) {
   for (const Node& node : topology.nodes)
     if (node.kind == NodeKind::package && !node.detail.empty()) return " (" + node.detail + ")";
@@ -65,15 +69,25 @@ Findings check_surroundings(const MachineFacts& facts) {
 }
 
 Findings check_gpus(const MachineFacts& facts) {
-  const std::string host_memory = "this version has no CUDA transport: collectives take buffers in host memory alone";
   const auto on_bus = count_of(facts.topology, NodeKind::gpu);
   if (facts.nvidia_driver.empty() && facts.nvidia_devices == 0)
-    return {{"GPUs", Verdict::ok, (on_bus == 0 ? "none is visible; " : counted(on_bus, "GPU") + " without an NVIDIA driver; ") + host_memory, ""}};
+    return {{"GPUs", Verdict::ok, on_bus == 0 ? "none is visible" : counted(on_bus, "GPU") + " without an NVIDIA driver", ""}};
   if (facts.nvidia_devices == 0)
-    return {{"GPUs", Verdict::note, "the NVIDIA driver is loaded (" + facts.nvidia_driver + "), but no GPU is visible in here; " + host_memory,
+    return {{"GPUs", Verdict::note, "the NVIDIA driver is loaded (" + facts.nvidia_driver + "), but no GPU is visible in here",
              facts.container.empty() ? "nvidia-smi" : "docker run --gpus all IMAGE"}};
-  const std::string driver = facts.nvidia_driver.empty() ? "" : " (" + facts.nvidia_driver + ")";
-  return {{"GPUs", Verdict::note, counted(facts.nvidia_devices, "NVIDIA GPU") + driver + "; " + host_memory, ""}};
+  Finding finding{"GPUs", Verdict::ok, counted(facts.nvidia_devices, "NVIDIA GPU"), ""};
+  if (!facts.nvidia_driver.empty()) finding.meaning += " (" + facts.nvidia_driver + ")";
+  if (const auto wires = links_of(facts.topology, "nvlink"); wires != 0) finding.meaning += ", with " + counted(wires, "NVLink connection");
+  if (!facts.gpu_links_failure.empty()) finding.meaning += "; what links them isn't known: " + facts.gpu_links_failure;
+  if (facts.cuda_version.empty()) {
+    finding.meaning += "; built without CUDA: collectives take buffers in host memory alone";
+    finding.remedy = "nvcc --version  # 12.3 or newer, then configure and build anew";
+  }
+  if (!facts.gpus_apart.empty())
+    finding.meaning += "; " + counted(facts.gpus_apart.size(), "pair") + " of them can't reach one another's memory, such as " + facts.gpus_apart.front();
+  if (!facts.cuda_version.empty() && facts.gpus_apart.empty() && facts.gpu_links_failure.empty()) return {finding};
+  finding.verdict = Verdict::note;
+  return {finding};
 }
 
 }  // namespace rondo::doctor

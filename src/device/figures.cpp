@@ -1,6 +1,7 @@
 #include "device/figures.hpp"
 
 #include <algorithm>
+#include <string>
 
 namespace rondo::device {
 namespace {
@@ -8,7 +9,7 @@ namespace {
 constexpr double reached = 0.9;             ///< of what clock and width of the memory give
 constexpr double flag_ns = 3000;            ///< a word stored by one block until another sees it, in one GPU's L2
 constexpr double far_flag_ns = 4000;        ///< the same over NVLink
-constexpr double link_bytes_per_s = 200e9;  ///< of a GPU to its peers, one way
+constexpr double usual_link_bytes_per_s = 200e9;  ///< of a GPU to its peers, one way
 constexpr double start_ns = 3000;           ///< of a kernel
 constexpr double step_ns = 60;
 constexpr double cell_line_ns = 5;          ///< 56 bytes in cells more: read by threads side by side
@@ -27,11 +28,12 @@ CostModel gpu_cost(const GpuFigures& figures) {
   cost.core.source = "assumed, GPUs";
   cost.latency_ns = figures.same != 0 ? flag_ns : far_flag_ns;
   cost.line_ns = cell_line_ns;
+  const double link_bytes_per_s = figures.link_bytes_per_s > 0 ? figures.link_bytes_per_s : usual_link_bytes_per_s;
   cost.pull_ns_per_byte = figures.same != 0 ? byte_ns : std::max(byte_ns, 1e9 / link_bytes_per_s);
   cost.publish_ns_per_byte = cost.pull_ns_per_byte;
   cost.pieces_at_once = figures.blocks;
   cost.cache_bytes = std::uint64_t{1} << 50;
-  cost.sources = {"assumed, GPUs; memory by its clock and width"};
+  cost.sources = {"assumed, GPUs; memory by its clock and width" + std::string(figures.link_bytes_per_s > 0 ? "; links as the topology has them" : "")};
   return cost;
 }
 

@@ -48,7 +48,7 @@ class Builder {
  private:
   std::uint32_t add_node(NodeKind kind, std::string name, std::int32_t parent, const Object& object) {
     const auto index = static_cast<std::uint32_t>(topology_.nodes.size());
-    topology_.nodes.push_back({kind, std::move(name), parent, 0, object.bytes, {}, {}});
+    topology_.nodes.push_back({kind, std::move(name), parent, 0, object.bytes, {}, {}, object.pci_address});
     read_.push_back({object.pci_bytes_per_s, "PCI link speed as hwloc read it"});
     objects_.push_back(&object);
     return index;

@@ -18,13 +18,15 @@ Ordered figure_to_json(const Figure& figure) {
 }
 
 Ordered node_to_json(const Node& node) {
-  return {{"kind", std::string(to_string(node.kind))},
-          {"name", node.name},
-          {"parent", node.parent},
-          {"host", node.host},
-          {"bytes", node.bytes},
-          {"cpus", node.cpus},
-          {"detail", node.detail}};
+  Ordered written{{"kind", std::string(to_string(node.kind))},
+                  {"name", node.name},
+                  {"parent", node.parent},
+                  {"host", node.host},
+                  {"bytes", node.bytes},
+                  {"cpus", node.cpus},
+                  {"detail", node.detail}};
+  if (!node.address.empty()) written["address"] = node.address;
+  return written;
 }
 
 Ordered link_to_json(const Link& link) {
@@ -95,6 +97,7 @@ Node node_from_json(const json& text, std::size_t index, std::size_t hosts) {
   node.cpus = cpus_from_json(text.at("cpus"));
   if (node.kind == NodeKind::cpu && node.cpus.size() != 1) refuse("a cpu must have exactly one processor number");
   node.detail = text.at("detail").get<std::string>();
+  if (text.contains("address")) node.address = text.at("address").get<std::string>();
   return node;
 }
 

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "topology/accelerators.hpp"
 #include "topology/costs.hpp"
 #include "topology/identity.hpp"
+#include "topology/wires.hpp"
 
 namespace rondo {
 namespace {
@@ -64,17 +66,14 @@ std::int64_t parse_gcn(std::string_view text) {
   return name ? number % 1000 * 100 + hexadecimal(text[text.size() - 2]) * 10 + hexadecimal(text.back()) : number;
 }
 
-constexpr const char* processor_bridge = "0x068001";  ///< the class of a processor's end of a wire
+constexpr std::string_view processor_bridge = "0x068001";  ///< the class of a processor's end of a wire
+constexpr std::string_view pci_bridge = "0x0604";           ///< likewise, on other machines
+constexpr std::string_view other_bridge = "0x0680";         ///< a switch's, where it isn't a processor's
 
-/// A GPU's links to one place, as one of their ends tells them.
-struct Wire {
-  std::uint32_t gpu = 0;
-  std::string target;        ///< PCI address
-  std::string target_class;
-  std::string type;          ///< "nvlink", "xgmi", "c2c"
-  std::int64_t count = 0;
-  Figure each;
-};
+Wire::End end_of(std::string_view target_class) {
+  if (target_class.starts_with(processor_bridge) || target_class.starts_with(pci_bridge)) return Wire::End::processor;
+  return target_class.starts_with(other_bridge) ? Wire::End::switches : Wire::End::device;
+}
 
 class Reader {
  public:
@@ -93,7 +92,7 @@ class Reader {
     if (problem_.any()) return problem_.error();
     add_containment_links(topology_, read_);
     set_processor_links();
-    add_wires();
+    add_wires(topology_, wires_);
     add_network();
     if (problem_.any()) return problem_.error();
     topology_.nodes.front().detail = "NCCL topology, version " + std::to_string(version);
@@ -168,7 +167,8 @@ class Reader {
     std::string name = name_of(kind, address);
     const std::string detail = name.ends_with(address) ? "" : address;
     const std::uint32_t index = add_node(kind, std::move(name), static_cast<std::int32_t>(parent), detail);
-    if (kind != NodeKind::pci_bridge && !by_address_.emplace(address, index).second) return pci.report("busid " + in_quotes(address) + " stands there twice");
+    if (kind != NodeKind::pci_bridge) topology_.nodes[index].address = address;
+    if (kind != NodeKind::pci_bridge && !addresses_.insert(address).second) return pci.report("busid " + in_quotes(address) + " stands there twice");
     const std::int64_t width = pci.number_or("link_width", 0, 0, 64);
     const Figure speed = pci_bandwidth(pci.text_or("link_speed", ""), width == 0 ? 16 : width);
     if (speed.value > 0) read_[index] = {speed.value, speed.source};
@@ -201,7 +201,7 @@ class Reader {
         const bool nvidia = std::string_view(type) == "nvlink";
         const std::int64_t count = wire.number_or("count", 1, 0, most);
         if (count > 0)
-          wires_.push_back({index, std::string(wire.text("target")), std::string(wire.text_or("tclass", "")), type, count,
+          wires_.push_back({index, end_of(wire.text_or("tclass", "")), std::string(wire.text("target")), type, count,
                             nvidia ? nvlink_bandwidth(sm) : xgmi_bandwidth(gcn)});
       }
     add_processor_wires(gpu, index);
@@ -213,7 +213,7 @@ class Reader {
       XmlElement wire(child, nullptr, &gpu, problem_);
       const std::int64_t count = wire.number("count", 0, most);
       const auto megabytes = static_cast<double>(wire.number("bw", 0, 1'000'000'000));
-      if (count > 0 && megabytes > 0) wires_.push_back({index, {}, processor_bridge, "c2c", count, {megabytes * 1e6, Provenance::read, "bw of the c2c"}});
+      if (count > 0 && megabytes > 0) wires_.push_back({index, Wire::End::processor, {}, "c2c", count, {megabytes * 1e6, Provenance::read, "bw of the c2c"}});
     }
   }
 
@@ -244,39 +244,6 @@ class Reader {
         if (link.from == node && topology_.nodes[node].parent == static_cast<std::int32_t>(link.to)) link.bandwidth_bytes_per_s = bandwidth;
   }
 
-  /// Both ends of a wire between GPUs tell it; it is one link.
-  void add_wires() {
-    std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> between;
-    for (const Wire& wire : wires_) {
-      const std::int64_t target = target_of(wire);
-      if (target < 0 || target == wire.gpu) continue;  // a GPU that this file leaves out
-      const auto to = static_cast<std::uint32_t>(target);
-      const Figure all{wire.each.value * static_cast<double>(wire.count), wire.each.provenance, std::to_string(wire.count) + " x " + wire.each.source};
-      const auto [at, fresh] = between.emplace(std::minmax(wire.gpu, to), topology_.links.size());
-      if (fresh)
-        topology_.links.push_back({wire.gpu, to, wire.type, all, device_link_latency()});
-      else if (topology_.nodes[to].kind == NodeKind::net_switch && topology_.links[at->second].from == wire.gpu)
-        topology_.links[at->second].bandwidth_bytes_per_s.value += all.value;  // to several switches, which are one node
-    }
-  }
-
-  std::int64_t target_of(const Wire& wire) {
-    if (const auto found = by_address_.find(wire.target); found != by_address_.end()) return found->second;
-    if (wire.target_class.starts_with("0x0680") && !wire.target_class.starts_with(processor_bridge)) return nvswitch(topology_.nodes[wire.gpu].host);
-    const bool processor = wire.target_class.starts_with(processor_bridge) || wire.target_class.starts_with("0x0604");
-    std::int32_t node = static_cast<std::int32_t>(wire.gpu);
-    while (processor && node >= 0 && topology_.nodes[node].kind != NodeKind::numa) node = topology_.nodes[node].parent;
-    return processor ? node : -1;
-  }
-
-  /// All switches of a machine are one: traffic is spread over them evenly.
-  std::uint32_t nvswitch(std::uint32_t host) {
-    if (const auto found = switches_.find(host); found != switches_.end()) return found->second;
-    std::int32_t machine = 0;
-    while (topology_.nodes[machine].host != host) ++machine;
-    return switches_[host] = add_node(NodeKind::net_switch, numbered("nvswitch"), machine);
-  }
-
   void add_network() {
     if (interfaces_.empty()) return;
     const std::uint32_t network = add_node(NodeKind::net_switch, "network", -1);
@@ -290,8 +257,7 @@ class Reader {
   std::vector<std::pair<std::uint32_t, Figure>> interfaces_;
   std::vector<std::uint32_t> ports_;  // interfaces whose speed is told
   std::vector<Wire> wires_;
-  std::map<std::string, std::uint32_t> by_address_;  // PCI devices
-  std::map<std::uint32_t, std::uint32_t> switches_;  // by host
+  std::set<std::string> addresses_;  // of PCI devices
   std::map<std::string, std::uint32_t> counts_;
   Problem problem_{"read_nccl_xml", Errc::invalid_argument};
 };

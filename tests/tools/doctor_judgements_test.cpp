@@ -129,7 +129,7 @@ TEST_CASE("the doctor says when there is less processor time than processors") {
   CHECK(wrong({blind, "processors", problem, {"hwloc can't see"}, {"rondo topo"}}) == "");
 }
 
-TEST_CASE("the doctor says that GPUs which are there aren't used, and which aren't there though their driver is") {
+TEST_CASE("the doctor says whether GPUs which are there are used, what keeps them apart, and that none is there though their driver is") {
   const std::string driver = "NVRM version: 535.104.05";
   const auto gpus = [=](std::uint32_t devices) {
     return [=](MachineFacts& facts) {
@@ -138,9 +138,19 @@ TEST_CASE("the doctor says that GPUs which are there aren't used, and which aren
       facts.container = "/.dockerenv";
     };
   };
+  const auto with_cuda = [=](const std::string& apart) {
+    return [=](MachineFacts& facts) {
+      gpus(2)(facts);
+      facts.cuda_version = "13.0";
+      facts.topology.links.push_back({0, 0, "nvlink", {}, {}});
+      if (!apart.empty()) facts.gpus_apart.push_back(apart);
+    };
+  };
   CHECK(wrong({
-            {[](MachineFacts&) {}, "GPUs", ok, {"none is visible", "no CUDA transport"}, {}},
-            {gpus(8), "GPUs", note, {"8 NVIDIA GPUs", driver, "no CUDA transport", "host memory"}, {}},
+            {[](MachineFacts&) {}, "GPUs", ok, {"none is visible"}, {}},
+            {gpus(8), "GPUs", note, {"8 NVIDIA GPUs", driver, "built without CUDA", "host memory"}, {"nvcc"}},
+            {with_cuda(""), "GPUs", ok, {"2 NVIDIA GPUs", driver, "with 1 NVLink connection"}, {}},
+            {with_cuda("0000:06:00.0 and 0000:0a:00.0: no"), "GPUs", note, {"1 pair of them can't reach", "such as 0000:06:00.0 and"}, {}},
             {gpus(0), "GPUs", note, {driver, "no GPU is visible"}, {"docker run --gpus all"}},
         }) == "");
 }

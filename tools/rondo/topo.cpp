@@ -16,11 +16,14 @@ struct TopoOptions {
 
 int show(const TopoOptions& options) {
   if (!environment_makes_sense("topo")) return 2;
-  const auto topology = options.described ? rondo::load_topology(options.from) : rondo::discover_topology();
+  auto topology = options.described ? rondo::load_topology(options.from) : rondo::discover_topology();
   if (!topology) {
     std::fprintf(stderr, "rondo topo: %s\n", to_string(topology.error()).c_str());
     return 2;
   }
+  if (!options.described)
+    if (const auto added = rondo::add_gpu_links(*topology); !added)
+      std::fprintf(stderr, "rondo topo: links between GPUs aren't shown: %s\n", to_string(added.error()).c_str());
   const std::string text = options.format == "json"  ? write_topology_json(*topology)
                            : options.format == "svg" ? draw_topology_svg(*topology)
                                                      : print_topology(*topology);

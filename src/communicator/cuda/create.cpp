@@ -1,5 +1,6 @@
 // How a CudaCommunicator comes to be: ranks tell one another what they have through a host communicator, and each step is agreed on.
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -11,6 +12,7 @@
 #include "base/on_device.hpp"
 #include "base/process_number.hpp"
 #include "communicator/cuda/impl.hpp"
+#include "communicator/cuda/places.hpp"
 #include "device/cuda/launch.hpp"
 #include "device/figures.hpp"
 #include "transports/cuda_ipc/cuda_ipc.hpp"
@@ -38,6 +40,7 @@ struct Introduction {
   double memory_bytes_per_s = 0;
   char algorithm[64]{};
   unsigned char gpu[16]{};
+  char address[16]{};  ///< on PCI
 };
 
 /// What a rank makes of a step.
@@ -118,6 +121,8 @@ Result<Introduction> introduce(const CudaOptions& options) {
   mine.memory_bytes_per_s = std::max(1e9, 2e3 * clock_khz * width_bits / 8);  // both edges of the clock
   options.algorithm.copy(mine.algorithm, sizeof mine.algorithm - 1);
   std::memcpy(mine.gpu, &properties.uuid, sizeof mine.gpu);
+  std::snprintf(mine.address, sizeof mine.address, "%04x:%02x:%02x.0", static_cast<unsigned>(properties.pciDomainID) & 0xffff,
+                static_cast<unsigned>(properties.pciBusID) & 0xff, static_cast<unsigned>(properties.pciDeviceID) & 0x1f);
   return mine;
 }
 
@@ -170,14 +175,17 @@ void warn_of_connections(const Introduction& mine, const std::vector<Introductio
            " connections: calls may keep one another from running until their timeout; set CUDA_DEVICE_MAX_CONNECTIONS=32 before the program starts");
 }
 
-CostModel cost_of(const std::vector<Introduction>& all, std::uint32_t blocks) {
+CostModel cost_of(const std::vector<Introduction>& all, const Topology& topology, std::uint32_t blocks) {
   device::GpuFigures figures;
   figures.memory_bytes_per_s = all.front().memory_bytes_per_s;
   figures.blocks = blocks;
   const std::uint32_t ranks = sharing(all.front(), all);
   figures.ranks = ranks;
   figures.same = ranks == all.size() ? 1 : 0;
-  return device::gpu_cost(figures);
+  figures.link_bytes_per_s = narrowest_way(topology);
+  CostModel cost = device::gpu_cost(figures);
+  if (figures.link_bytes_per_s > 0) cost.rings = cost_model(topology, static_cast<std::uint32_t>(all.size())).rings;
+  return cost;
 }
 
 /// Memory of this rank's own, and the peers' mapped.
@@ -220,6 +228,8 @@ Result<void> take_words(CudaParts& parts) {
 
 }  // namespace
 
+std::string cuda_version() { return std::to_string(CUDART_VERSION / 1000) + "." + std::to_string(CUDART_VERSION % 1000 / 10); }
+
 Result<int> current_cuda_device() {
   int device = 0;
   if (auto asked = cuda_result(cudaGetDevice(&device), "asking for the current GPU"); !asked) return asked.error();
@@ -245,7 +255,12 @@ Result<CudaCommunicator> CudaCommunicator::create(Communicator& host, const Cuda
   parts.threads = threads_of(options);
   parts.one_process = std::all_of(all->begin(), all->end(), [&](const Introduction& one) { return one.process == mine->process; });
   parts.group.one_gpu = sharing(*mine, *all) == all->size();
-  parts.cost = cost_of(*all, parts.blocks);
+  std::vector<std::string> addresses;
+  for (const Introduction& one : *all) addresses.emplace_back(one.address);
+  auto topology = topology_of_gpus(*parts.host, addresses);
+  if (!topology) return topology.error();
+  parts.topology = std::move(*topology);
+  parts.cost = cost_of(*all, parts.topology, parts.blocks);
   for (const Introduction& one : *all)
     if (same_gpu(one, *mine) && one.process == mine->process && one.enqueued != mine->enqueued)
       parts.beside.push_back(reinterpret_cast<const std::atomic<std::uint64_t>*>(one.enqueued));

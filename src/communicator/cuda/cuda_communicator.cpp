@@ -35,7 +35,7 @@ PlanningOptions planning_of(const CudaParts& parts) {
 
 CudaCommunicator::Impl::Impl(CudaParts parts)
     : parts_(std::move(parts)),
-      plans_(DevicePlanSource{parts_.host->topology(), parts_.cost, planning_of(parts_), parts_.group, parts_.blocks, parts_.threads,
+      plans_(DevicePlanSource{parts_.topology, parts_.cost, planning_of(parts_), parts_.group, parts_.blocks, parts_.threads,
                               parts_.options.piece_bytes},
              std::move(parts_.plans)) {}
 

@@ -32,6 +32,7 @@ struct CudaParts {
   std::unique_ptr<std::atomic<std::uint64_t>> enqueued;  ///< calls of this rank so far, but for those in graphs
   std::vector<const std::atomic<std::uint64_t>*> beside;  ///< the same of the other ranks of this process on this GPU
   device::Group group;
+  Topology topology;       ///< with the ranks on their GPUs
   CostModel cost;
 };
 

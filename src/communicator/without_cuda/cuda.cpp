@@ -12,6 +12,8 @@ Error without_cuda() { return Error{Errc::unsupported, "this build of Rondo has 
 
 }  // namespace
 
+std::string cuda_version() { return {}; }
+
 Result<int> current_cuda_device() { return without_cuda(); }
 
 Result<CudaCommunicator> CudaCommunicator::create(Communicator&, const CudaOptions&) { return without_cuda(); }
