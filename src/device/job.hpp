@@ -5,6 +5,7 @@
 
 #include "device/words.hpp"
 #include "executor/executable.hpp"
+#include "kernels/cuda/host_device.hpp"
 #include "rondo/types.hpp"
 
 namespace rondo::device {
@@ -28,6 +29,16 @@ struct DeviceLane {
   std::uint32_t operands = 0;
 };
 
+/// What a lane does between two places in its way through a call: steps from that one of that turn on, up to the other.
+struct LanePart {
+  std::uint32_t begin_turn = 0;
+  std::uint32_t begin_step = 0;
+  std::uint32_t end_turn = 0;
+  std::uint32_t end_step = 0;
+
+  RONDO_HD bool empty() const { return begin_turn == end_turn && begin_step == end_step; }
+};
+
 /// A call. `pieces` go to the slices in turn: slice s has piece s, s + slices, ..., and counts its own from 0.
 struct Job {
   Group group;
@@ -35,6 +46,8 @@ struct Job {
   const ExecOperand* operands = nullptr;
   DeviceLane lanes[max_lanes];
   DeviceLane kept;
+  const LanePart* parts = nullptr;  ///< by lane, of a call that is run by parts; null: it is run whole
+  bool last_part = true;            ///< with these the call ends
   std::uint32_t lane_count = 0;
   std::uint32_t slices = 1;
   std::uint32_t threads = 0;  ///< of each block

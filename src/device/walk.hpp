@@ -25,6 +25,7 @@ class Walk : private Watch<Block> {
   RONDO_HD void run() {
     if (!enter()) return;
     if (!run_lane()) return;
+    if (!job_.last_part) return;
     if (lane_ == 0) copy_kept();
     finish();
   }
@@ -99,10 +100,13 @@ class Walk : private Watch<Block> {
   RONDO_HD const ExecOperand& operand(const ExecStep& step, std::uint32_t i) const { return operands_[step.first_operand - first_operand_ + i]; }
 
   RONDO_HD bool run_lane() {
-    const std::uint32_t steps = job_.lanes[lane_].steps;
-    const std::uint64_t turns = pieces_ == 0 ? 0 : pieces_ + job_.skew;
-    for (std::uint64_t turn = 0; turn < turns; ++turn) {
-      for (std::uint32_t s = 0; s < steps;) {
+    const std::uint32_t all_steps = job_.lanes[lane_].steps;
+    const std::uint64_t all_turns = pieces_ == 0 ? 0 : pieces_ + job_.skew;
+    LanePart part{0, 0, static_cast<std::uint32_t>(all_turns), 0};
+    if (job_.parts != nullptr) part = job_.parts[lane_];
+    for (std::uint64_t turn = part.begin_turn; turn < all_turns && turn <= part.end_turn; ++turn) {
+      const std::uint32_t steps = turn == part.end_turn ? part.end_step : all_steps;
+      for (std::uint32_t s = turn == part.begin_turn ? part.begin_step : 0; s < steps;) {
         const ExecStep& step = steps_[s];
         if (step.op == ExecOp::wait) {
           std::uint32_t waits = 1;

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "device/host_block.hpp"
+#include "device/rounds.hpp"
 #include "device/walk.hpp"
 #include "executor/integer_scale.hpp"
 #include "kernels/cuda/element.hpp"
@@ -18,6 +19,22 @@ void run_block(HostBlockState& state, const device::Job& job, DataType type, std
       cuda::with_type(type, [&](auto element) { device::Walk<decltype(element), HostBlock>(block, job, lane, slice).run(); });
     });
 }
+
+/// Blocks that run beside one another; the end of this waits for theirs.
+class Blocks {
+ public:
+  void start(const device::Job& job, DataType type) {
+    for (std::uint32_t slice = 0; slice < job.slices; ++slice)
+      for (std::uint32_t lane = 0; lane < job.lane_count; ++lane) {
+        states_.push_back(std::make_unique<HostBlockState>(job.threads));
+        run_block(*states_.back(), job, type, lane, slice, threads_);
+      }
+  }
+
+ private:
+  std::vector<std::unique_ptr<HostBlockState>> states_;
+  std::vector<std::jthread> threads_;  // joined first
+};
 
 }  // namespace
 
@@ -62,15 +79,28 @@ Result<void> HostGpu::run(const HostCall& call, std::vector<std::uint32_t> prese
     jobs[rank].input = static_cast<const std::byte*>(call.inputs[rank]);
     jobs[rank].output = static_cast<std::byte*>(call.outputs[rank]);
   }
-  std::vector<std::unique_ptr<HostBlockState>> states;
-  std::vector<std::jthread> threads;
-  for (const std::uint32_t rank : present)
-    for (std::uint32_t slice = 0; slice < jobs[rank].slices; ++slice)
-      for (std::uint32_t lane = 0; lane < jobs[rank].lane_count; ++lane) {
-        states.push_back(std::make_unique<HostBlockState>(jobs[rank].threads));
-        run_block(*states.back(), jobs[rank], call.type, lane, slice, threads);
-      }
-  threads.clear();  // joins them
+  if (by_turns) return run_rounds(fitted, jobs, call.type);
+  Blocks blocks;
+  for (const std::uint32_t rank : present) blocks.start(jobs[rank], call.type);
+  return {};
+}
+
+Result<void> HostGpu::run_rounds(const std::vector<device::Fitted>& fitted, std::vector<device::Job>& jobs, DataType type) {
+  std::vector<device::Rounds> of;
+  for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
+    auto one = find_rounds(fitted, rank);
+    if (!one) return one.error();
+    of.push_back(std::move(*one));
+  }
+  rounds = of.front().count();
+  for (std::uint32_t round = 0; round < rounds; ++round)
+    for (std::uint32_t k = 0; k < ranks_; ++k) {
+      const std::uint32_t rank = round % 2 == 0 ? k : ranks_ - 1 - k;
+      if (!of[rank].runs(round)) continue;
+      jobs[rank].parts = of[rank].parts.data() + std::size_t{round} * of[rank].lanes;
+      jobs[rank].last_part = round == of[rank].last;
+      Blocks().start(jobs[rank], type);
+    }
   return {};
 }
 

@@ -32,8 +32,11 @@ class HostGpu {
   device::HostWords& host(std::uint32_t rank) { return hosts_[rank]; }
   std::uint64_t timeout_ns = 20'000'000'000;
   std::uint64_t piece_bytes = 0;  ///< as FitRequest has it
+  bool by_turns = false;          ///< one rank's blocks at a time, round by round, in an order that changes: no rank's run beside another's
+  std::uint64_t rounds = 0;       ///< of the last call by turns
 
  private:
+  Result<void> run_rounds(const std::vector<device::Fitted>& fitted, std::vector<device::Job>& jobs, DataType type);
   struct alignas(256) Line {
     std::byte bytes[256];
   };

@@ -89,6 +89,60 @@ TEST_CASE("every algorithm's plans give right results by blocks") {
   REQUIRE(ran > 50);
 }
 
+TEST_CASE("every algorithm's plans give right results by turns, where no rank's blocks run beside another's") {
+  const std::uint32_t ranks = GENERATE(2u, 3u, 4u, 8u);
+  if (sanitized && ranks > 3) return;
+  HostGpu gpu(ranks, 8, 1);
+  gpu.piece_bytes = 4096;
+  gpu.by_turns = true;
+  gpu.timeout_ns = 2'000'000'000;
+  std::uint64_t seed = 1, ran = 0;
+  const Collective all[] = {Collective::all_reduce, Collective::reduce,  Collective::broadcast, Collective::reduce_scatter, Collective::all_gather,
+                            Collective::all_to_all, Collective::gather, Collective::scatter,   Collective::scan};
+  for (const Collective collective : all)
+    for (const std::string_view algorithm : algorithm_names())
+      for (const std::uint64_t count : {1u, 5000u, 40000u}) {
+        Request request;
+        request.collective = collective;
+        request.ranks = ranks;
+        request.count = count;
+        request.root = ranks - 1;
+        const auto plan = plan_of(request, algorithm);
+        if (!plan || plan->header.protocol == Protocol::inlined) continue;
+        std::string why;
+        const std::uint64_t wrong = wrong_after(gpu, *plan, request, ++seed, &why);
+        INFO(to_string(collective) << " " << algorithm << " count " << count << " " << why);
+        REQUIRE(wrong == 0);
+        CHECK(gpu.rounds >= 2);
+        ++ran;
+      }
+  REQUIRE(ran > 50);
+}
+
+TEST_CASE("inlined and direct plans, and one whose ranks wait for one another forever, can't run by turns") {
+  HostGpu gpu(2, 2, 1);
+  gpu.by_turns = true;
+  std::vector<float> values(100, 1), results(200);
+  Request request;
+  request.ranks = 2;
+  request.count = 100;
+  const auto run = [&](const Plan& plan) {
+    const HostCall call{plan, 100, DataType::f32, ReduceOp::sum, {values.data(), values.data()}, {&results[0], &results[100]}, {}, {}};
+    const auto ran = gpu.run(call);
+    return ran ? "" : to_string(ran.error());
+  };
+  CHECK(run(*plan_of(request, "inline")).find("inlined") != std::string::npos);
+  request.symmetric = true;
+  CHECK(run(*plan_of(request, "direct_push")).find("is direct") != std::string::npos);
+  request.symmetric = false;
+  Plan stuck = *plan_of(request, "one_shot");
+  std::vector<Program> programs{stuck.program(0), stuck.program(1)};
+  std::erase_if(programs[1].lanes[0].steps, [](const Step& step) { return step.kind == StepKind::signal; });
+  CHECK(run(Plan(stuck.header, programs)).find("never ends") != std::string::npos);
+  CHECK(run(stuck) == "");
+  CHECK(results[150] == 2);
+}
+
 TEST_CASE("types and operations give right results by blocks") {
   HostGpu gpu(3, 6, 2);
   std::uint64_t seed = 1;
