@@ -11,8 +11,8 @@ int main(int argc, char** argv) {
   std::string json, only;
   CLI::App app("Measures kernels and collectives on this machine's GPU. Collectives run between threads that share it.");
   app.add_option("--json", json, "Write what was measured to this file");
-  app.add_option("--only", only, "floors, kernels or collectives alone")->check(CLI::IsMember({"floors", "kernels", "collectives"}));
-  app.add_option("--ranks", options.ranks, "How many threads share the GPU; several numbers are measured one after the other")
+  app.add_option("--only", only, "floors, kernels, collectives or processes alone")->check(CLI::IsMember({"floors", "kernels", "collectives", "processes"}));
+  app.add_option("--ranks", options.ranks, "How many threads or processes share the GPU; several numbers are measured one after the other")
       ->check(tool_support::whole_number(1, 64));
   app.add_option("--blocks", options.blocks, "Blocks a call of a rank takes")->check(tool_support::whole_number(1, 512));
   app.add_option("--threads", options.threads, "Of each block, a multiple of 32")->check(tool_support::whole_number(64, 256));
@@ -24,6 +24,7 @@ int main(int argc, char** argv) {
   int status = 0;
   if (!tool_support::parse(app, argc, argv, "bench_cuda", status)) return status;
 
+  const nlohmann::json processes = only.empty() || only == "processes" ? bench_cuda::measure_processes(options) : nlohmann::json();
   int gpus = 0;
   if (cudaGetDeviceCount(&gpus) != cudaSuccess || gpus == 0) {
     std::fprintf(stderr, "bench_cuda: no GPU found\n");
@@ -35,6 +36,7 @@ int main(int argc, char** argv) {
   nlohmann::json result{
       {"gpu", properties.name}, {"multiprocessors", properties.multiProcessorCount}, {"l2_bytes", properties.l2CacheSize}, {"copy_bytes_per_s", copy}};
   std::printf("%s: its own copy moves %.0f GB/s, read and written\n", properties.name, copy / 1e9);
+  if (!processes.is_null()) result["processes"] = processes;
   const auto save = [&] {
     if (!json.empty()) std::ofstream(json) << result.dump(1) << '\n';
   };

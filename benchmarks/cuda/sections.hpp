@@ -29,4 +29,7 @@ struct CollectiveOptions {
 /// All-reduces between threads that share the GPU.
 nlohmann::json measure_collectives(double copy_bytes_per_s, const CollectiveOptions& options);
 
+/// All-reduces between processes that share the GPU. They are forked, so this process may not have used CUDA before.
+nlohmann::json measure_processes(const CollectiveOptions& options);
+
 }  // namespace bench_cuda

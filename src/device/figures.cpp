@@ -9,6 +9,7 @@ namespace {
 constexpr double reached = 0.9;             ///< of what clock and width of the memory give
 constexpr double flag_ns = 3000;            ///< a word stored by one block until another sees it, in one GPU's L2
 constexpr double far_flag_ns = 4000;        ///< the same over NVLink
+constexpr double round_ns = 25000;          ///< a kernel started and heard of by the host, and ranks come together there
 constexpr double usual_link_bytes_per_s = 200e9;  ///< of a GPU to its peers, one way
 constexpr double start_ns = 3000;           ///< of a kernel
 constexpr double step_ns = 60;
@@ -26,7 +27,7 @@ CostModel gpu_cost(const GpuFigures& figures) {
   cost.core.step_ns = step_ns;
   cost.core.call_ns = start_ns;
   cost.core.source = "assumed, GPUs";
-  cost.latency_ns = figures.same != 0 ? flag_ns : far_flag_ns;
+  cost.latency_ns = figures.by_turns != 0 ? round_ns : figures.same != 0 ? flag_ns : far_flag_ns;
   cost.line_ns = cell_line_ns;
   const double link_bytes_per_s = figures.link_bytes_per_s > 0 ? figures.link_bytes_per_s : usual_link_bytes_per_s;
   cost.pull_ns_per_byte = figures.same != 0 ? byte_ns : std::max(byte_ns, 1e9 / link_bytes_per_s);

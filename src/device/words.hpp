@@ -55,6 +55,7 @@ struct Report {
 /// What a rank's host and its blocks tell one another.
 struct HostWords {
   std::uint64_t abort;  ///< not 0: all waits end
+  std::uint64_t done;   ///< where ranks take turns: calls that have ended, for which streams wait
   Report report;
 };
 

@@ -1,84 +1,12 @@
 // What CudaCommunicator computes. All but the first test need a GPU.
 #include <random>
 
-#include "benchmarks/bench/data.hpp"
-#include "cuda/gpu_ranks.hpp"
+#include "cuda/trials.hpp"
 #include "rondo/planner.hpp"
 #include "support/catch.hpp"
 
 using namespace rondo;
 using namespace rondo::test;
-
-namespace {
-
-/// A call on random inputs. "" or what is wrong.
-struct Trial {
-  Collective collective = Collective::all_reduce;
-  DataType type = DataType::f32;
-  ReduceOp op = ReduceOp::sum;
-  std::uint64_t count = 0;
-  std::uint32_t root = 0;
-  bool in_place = false;
-};
-
-std::string named(const Trial& trial) {
-  return std::string(to_string(trial.collective)) + " of " + std::to_string(trial.count) + " " + std::string(to_string(trial.type)) + " by " +
-         std::string(to_string(trial.op)) + ", root " + std::to_string(trial.root) + (trial.in_place ? ", in place" : "");
-}
-
-struct Prepared {
-  Trial trial;
-  Shape shape;
-  std::uint64_t seed;
-  GpuBuffer input, output;
-  std::uint64_t output_bytes;
-};
-
-std::unique_ptr<Prepared> prepare(const GpuRank& rank, const Trial& trial, std::uint64_t seed) {
-  const BlockCounts blocks = block_counts(trial.collective, rank.gpu.size());
-  const std::uint64_t bytes = trial.count * size_of(trial.type);
-  const Shape shape{trial.collective, trial.type, trial.op, rank.gpu.size(), rank.gpu.rank(), trial.root, trial.count};
-  std::vector<std::byte> data(std::max(blocks.input, blocks.output) * bytes + 16, std::byte{0xa5});
-  auto made = std::make_unique<Prepared>(Prepared{trial, shape, seed, GpuBuffer(data.size()), GpuBuffer(data.size()), blocks.output * bytes});
-  made->output.put(data.data(), data.size());
-  if (has_input(trial.collective, trial.root, rank.gpu.rank())) fill_input(shape, seed, data.data());
-  (trial.in_place ? made->output : made->input).put(data.data(), data.size());
-  return made;
-}
-
-Result<void> start(GpuRank& rank, const Prepared& call) {
-  const std::byte* input = call.trial.in_place ? call.output.data() : call.input.data();
-  return rank.gpu.run({call.trial.collective, input, call.output.data(), call.trial.count, call.trial.type, call.trial.op, call.trial.root,
-                       factor_of(call.shape, rank.gpu.rank())}, rank.stream);
-}
-
-std::string judge(const Prepared& call) {
-  std::vector<std::byte> result(call.output_bytes + 16);
-  call.output.get(result.data(), call.output_bytes);
-  const std::uint64_t wrong = count_wrong(call.shape, call.seed, result.data());
-  return wrong == 0 ? "" : named(call.trial) + ": " + std::to_string(wrong) + " elements are wrong";
-}
-
-std::string try_once(GpuRank& rank, const Trial& trial, std::uint64_t seed) {
-  const auto call = prepare(rank, trial, seed);
-  if (auto started = start(rank, *call); !started)
-    return started.error().code == Errc::unsupported ? "" : named(trial) + ": " + to_string(started.error());
-  if (const std::string said = rank.synchronize(); !said.empty()) return named(trial) + ": " + said;
-  return judge(*call);
-}
-
-void check_all(const std::vector<std::string>& said) {
-  for (std::size_t rank = 0; rank < said.size(); ++rank) {
-    INFO("rank " << rank);
-    CHECK(said[rank] == "");
-  }
-}
-
-const std::vector<Collective> all_collectives{Collective::all_reduce, Collective::reduce,     Collective::broadcast, Collective::reduce_scatter,
-                                              Collective::all_gather, Collective::all_to_all, Collective::gather,    Collective::scatter,
-                                              Collective::scan};
-
-}  // namespace
 
 TEST_CASE("without a GPU creating a communicator says why it can't", "[no-gpu]") {
   if (has_gpu()) return;

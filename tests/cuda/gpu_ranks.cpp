@@ -20,6 +20,24 @@ void copy(void* to, const void* from, std::uint64_t bytes) {
   must(cudaStreamSynchronize(cudaStreamPerThread), "copying");
 }
 
+std::string as_gpu_rank(Communicator& host, const GpuBody& body, const CudaOptions& options) {
+  int gpus = 0;
+  must(cudaGetDeviceCount(&gpus), "cudaGetDeviceCount");
+  CudaOptions mine = options;
+  if (mine.timeout == CudaOptions{}.timeout) mine.timeout = std::chrono::seconds(20);
+  if (mine.device < 0) mine.device = static_cast<int>(host.rank()) % gpus;
+  must(cudaSetDevice(mine.device), "cudaSetDevice");
+  auto gpu = CudaCommunicator::create(host, mine);
+  if (!gpu) return to_string(gpu.error());
+  cudaStream_t stream = nullptr;
+  must(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
+  GpuRank rank{host, *gpu, stream};
+  std::string said = body(rank);
+  (void)cudaStreamSynchronize(stream);
+  (void)cudaStreamDestroy(stream);
+  return said;
+}
+
 }  // namespace
 
 GpuBuffer::GpuBuffer(std::uint64_t bytes) {
@@ -39,23 +57,13 @@ std::string GpuRank::synchronize() const {
 }
 
 std::vector<std::string> run_gpu_ranks(std::uint32_t ranks, const GpuBody& body, const CudaOptions& options) {
-  return run_threads(ranks, [&](Communicator& host) -> std::string {
-    int gpus = 0;
-    must(cudaGetDeviceCount(&gpus), "cudaGetDeviceCount");
-    CudaOptions mine = options;
-    if (mine.timeout == CudaOptions{}.timeout) mine.timeout = std::chrono::seconds(20);
-    if (mine.device < 0) mine.device = static_cast<int>(host.rank()) % gpus;
-    must(cudaSetDevice(mine.device), "cudaSetDevice");
-    auto gpu = CudaCommunicator::create(host, mine);
-    if (!gpu) return to_string(gpu.error());
-    cudaStream_t stream = nullptr;
-    must(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
-    GpuRank rank{host, *gpu, stream};
-    std::string said = body(rank);
-    (void)cudaStreamSynchronize(stream);
-    (void)cudaStreamDestroy(stream);
-    return said;
-  });
+  return run_threads(ranks, [&](Communicator& host) { return as_gpu_rank(host, body, options); });
+}
+
+std::vector<std::string> run_gpu_processes(std::uint32_t ranks, const GpuBody& body, const CudaOptions& options) {
+  CudaOptions first = options;
+  first.device = 0;
+  return run_processes(ranks, [&](Communicator& host) { return as_gpu_rank(host, body, first); });
 }
 
 bool has_gpu() {

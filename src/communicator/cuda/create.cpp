@@ -147,19 +147,22 @@ Result<void> check_all(const Communicator& host, const std::vector<Introduction>
     const Introduction &one = all[rank], &first = all.front();
     if (options_of(one) != options_of(first))
       return wrong_option("rank " + std::to_string(rank) + " has other options than rank 0; accepted: equal ones, but for device");
-    for (std::uint32_t other = 0; other < rank; ++other)
-      if (same_gpu(one, all[other]) && one.process != all[other].process)
-        return Error{Errc::unsupported, "ranks " + std::to_string(other) + " and " + std::to_string(rank) +
-                                            " are two processes that share a GPU, whose kernels can't wait for one another; accepted: threads of "
-                                            "one process, or a GPU each", 0, "CUDA"};
   }
   return {};
 }
 
-/// Blocks must all run at once, with those of the ranks they wait for.
-std::uint32_t blocks_for(const CudaOptions& options, const std::vector<Introduction>& all) {
+/// Whether some are processes that share a GPU, whose kernels don't run side by side.
+bool take_turns(const std::vector<Introduction>& all) {
+  for (const Introduction& one : all)
+    for (const Introduction& other : all)
+      if (same_gpu(one, other) && one.process != other.process) return true;
+  return false;
+}
+
+/// Blocks must all run at once, with those of the ranks they wait for; by turns, they wait for nobody.
+std::uint32_t blocks_for(const CudaOptions& options, const std::vector<Introduction>& all, bool by_turns) {
   std::uint32_t least = device::max_slices;
-  for (const Introduction& one : all) least = std::min(least, std::max(1u, one.room_blocks / sharing(one, all)));
+  for (const Introduction& one : all) least = std::min(least, std::max(1u, one.room_blocks / (by_turns ? 1 : sharing(one, all))));
   return options.blocks == 0 ? least : std::min(options.blocks, least);
 }
 
@@ -175,10 +178,11 @@ void warn_of_connections(const Introduction& mine, const std::vector<Introductio
            " connections: calls may keep one another from running until their timeout; set CUDA_DEVICE_MAX_CONNECTIONS=32 before the program starts");
 }
 
-CostModel cost_of(const std::vector<Introduction>& all, const Topology& topology, std::uint32_t blocks) {
+CostModel cost_of(const std::vector<Introduction>& all, const Topology& topology, std::uint32_t blocks, bool by_turns) {
   device::GpuFigures figures;
   figures.memory_bytes_per_s = all.front().memory_bytes_per_s;
   figures.blocks = blocks;
+  figures.by_turns = by_turns ? 1 : 0;
   const std::uint32_t ranks = sharing(all.front(), all);
   figures.ranks = ranks;
   figures.same = ranks == all.size() ? 1 : 0;
@@ -250,23 +254,28 @@ Result<CudaCommunicator> CudaCommunicator::create(Communicator& host, const Cuda
   if (!all) return all.error();
   if (auto fine = check_all(*parts.host, *all); !fine) return fine.error();
   parts.device = mine->device;
-  warn_of_connections((*all)[parts.host->rank()], *all);
-  parts.blocks = blocks_for(options, *all);
+  parts.by_turns = take_turns(*all);
+  if (!parts.by_turns) warn_of_connections((*all)[parts.host->rank()], *all);
+  parts.blocks = blocks_for(options, *all, parts.by_turns);
   parts.threads = threads_of(options);
   parts.one_process = std::all_of(all->begin(), all->end(), [&](const Introduction& one) { return one.process == mine->process; });
-  parts.group.one_gpu = sharing(*mine, *all) == all->size();
+  parts.group.one_gpu = sharing(*mine, *all) == all->size() && !parts.by_turns;  // that is a scope within a process
+  if (parts.by_turns)
+    if (auto agreed = agree(*parts.host, streams_can_wait()); !agreed) return agreed.error();
   std::vector<std::string> addresses;
   for (const Introduction& one : *all) addresses.emplace_back(one.address);
   auto topology = topology_of_gpus(*parts.host, addresses);
   if (!topology) return topology.error();
   parts.topology = std::move(*topology);
-  parts.cost = cost_of(*all, parts.topology, parts.blocks);
+  parts.cost = cost_of(*all, parts.topology, parts.blocks, parts.by_turns);
   for (const Introduction& one : *all)
     if (same_gpu(one, *mine) && one.process == mine->process && one.enqueued != mine->enqueued)
       parts.beside.push_back(reinterpret_cast<const std::atomic<std::uint64_t>*>(one.enqueued));
   if (auto taken = take_memory(parts); !taken) return taken.error();
   if (auto agreed = agree(*parts.host, take_words(parts)); !agreed) return agreed.error();
-  return CudaCommunicator(std::make_unique<Impl>(std::move(parts)));
+  auto impl = std::make_unique<Impl>(std::move(parts));
+  if (auto agreed = agree(impl->host(), impl->take_turns()); !agreed) return agreed.error();
+  return CudaCommunicator(std::move(impl));
 }
 
 }  // namespace rondo

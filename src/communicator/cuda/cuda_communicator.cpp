@@ -28,6 +28,7 @@ PlanningOptions planning_of(const CudaParts& parts) {
   options.limits.staging_bytes = parts.group.layout.half_bytes / parts.blocks;
   options.limits.writes_peers = true;
   options.limits.inline_bytes = std::min<std::uint32_t>(device::inline_lines * inline_payload, device::inline_room / (parts.group.ranks + 1) / 16 * 16);
+  if (parts.by_turns) options.limits.inline_bytes = 0;  // such plans wait in the middle of a step
   return options;
 }
 
@@ -36,13 +37,25 @@ PlanningOptions planning_of(const CudaParts& parts) {
 CudaCommunicator::Impl::Impl(CudaParts parts)
     : parts_(std::move(parts)),
       plans_(DevicePlanSource{parts_.topology, parts_.cost, planning_of(parts_), parts_.group, parts_.blocks, parts_.threads,
-                              parts_.options.piece_bytes},
+                              parts_.options.piece_bytes, parts_.by_turns},
              std::move(parts_.plans)) {}
+
+Result<void> CudaCommunicator::Impl::take_turns() {
+  if (!parts_.by_turns) return {};
+  if (auto set = parts_.host->set_timeout(parts_.options.timeout); !set) return set;
+  const OnDevice on(parts_.device);
+  auto turns = Turns::make(*parts_.host, words(), parts_.device);
+  if (!turns) return turns.error();
+  turns_ = std::move(*turns);
+  return {};
+}
 
 /// Whether they do within a while.
 bool CudaCommunicator::Impl::calls_end() const {
+  const auto until = std::chrono::steady_clock::now() + farewell;
+  if (turns_) return turns_->end_before(until);
   if (!called_) return true;
-  for (const auto until = std::chrono::steady_clock::now() + farewell; std::chrono::steady_clock::now() < until;) {
+  while (std::chrono::steady_clock::now() < until) {
     if (cudaEventQuery(parts_.last_call.get()) != cudaErrorNotReady) return true;
     std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
@@ -55,6 +68,7 @@ CudaCommunicator::Impl::~Impl() {
     abort();
     (void)cudaEventSynchronize(parts_.last_call.get());
   }
+  turns_.reset();
   // Peers' blocks look into this rank's memory until their calls end. Where nobody can know that they have, it stays.
   (void)parts_.host->set_timeout(farewell);
   if (parts_.host->barrier()) return;
@@ -102,7 +116,20 @@ Result<void> CudaCommunicator::Impl::run(const Call& call, cudaStream_t stream) 
   job.output = static_cast<std::byte*>(call.output);
   job.scale = call.scale;
   job.integer_scale = integer_scale(call.scale);
-  return enqueue(job, call.type, plan.reduces, stream);
+  return turns_ ? enqueue_by_turns(job, plan, call.type, stream) : enqueue(job, plan, call.type, stream);
+}
+
+Result<bool> CudaCommunicator::Impl::captures(cudaStream_t stream) const {
+  cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+  if (auto asked = cuda_result(cudaStreamIsCapturing(stream, &capture), "asking whether the stream is captured"); !asked) return asked.error();
+  return capture != cudaStreamCaptureStatusNone;
+}
+
+Result<void> CudaCommunicator::Impl::enqueue_by_turns(const device::Job& job, const DevicePlan& plan, DataType type, cudaStream_t stream) {
+  const auto captured = captures(stream);
+  if (!captured) return captured.error();
+  if (*captured) return Error{Errc::unsupported, "ranks that share a GPU as processes need the host between a call's rounds: it can't be captured into a graph", 0, "CUDA"};
+  return turns_->enqueue(job, plan, type, stream);
 }
 
 /// Until the ranks beside this one have enqueued the call before. A call that waits for its rank's call before it must not stand in CUDA's queues ahead of
@@ -118,14 +145,14 @@ void CudaCommunicator::Impl::keep_step() const {
 }
 
 /// Behind the call before, on whatever stream that was. In a capture the graph's own order has to do.
-Result<void> CudaCommunicator::Impl::enqueue(const device::Job& job, DataType type, bool reduces, cudaStream_t stream) {
-  cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
-  if (auto asked = cuda_result(cudaStreamIsCapturing(stream, &capture), "asking whether the stream is captured"); !asked) return asked;
-  const bool captured = capture != cudaStreamCaptureStatusNone;
+Result<void> CudaCommunicator::Impl::enqueue(const device::Job& job, const DevicePlan& plan, DataType type, cudaStream_t stream) {
+  const auto asked = captures(stream);
+  if (!asked) return asked.error();
+  const bool captured = *asked;
   if (!captured && called_ && stream != last_stream_)
     if (auto waits = cuda_result(cudaStreamWaitEvent(stream, parts_.last_call.get(), 0), "waiting for the call before"); !waits) return waits;
   if (!captured) keep_step();
-  if (auto started = device::launch(job, type, reduces, stream); !started) return started;
+  if (auto started = device::launch(job, type, plan.reduces, stream); !started) return started;
   if (captured) return {};
   parts_.enqueued->fetch_add(1, std::memory_order_release);  // pairs with the peers' keep_step()
   if (auto recorded = cuda_result(cudaEventRecord(parts_.last_call.get(), stream), "marking the call's end"); !recorded) return recorded;
@@ -135,6 +162,8 @@ Result<void> CudaCommunicator::Impl::enqueue(const device::Job& job, DataType ty
 }
 
 Result<void> CudaCommunicator::Impl::check() const {
+  if (turns_)
+    if (auto met = turns_->failure()) return *met;
   const device::Report& report = words().report;
   const auto outcome = static_cast<device::Outcome>(seen(report.outcome));
   if (outcome == device::Outcome::running) return {};
@@ -173,6 +202,7 @@ Result<Plan> CudaCommunicator::Impl::plan_for(const Call& call) const {
 void CudaCommunicator::Impl::abort() {
   static const std::uint64_t aborted = static_cast<std::uint64_t>(device::Outcome::aborted);
   std::atomic_ref<std::uint64_t>(words().abort).store(1, std::memory_order_release);
+  if (turns_) turns_->stop();
   const OnDevice on(parts_.device);
   auto* area = reinterpret_cast<device::RankWords*>(parts_.transport->segment(parts_.group.rank));
   (void)cudaMemcpyAsync(&area->state, &aborted, sizeof aborted, cudaMemcpyHostToDevice, parts_.own_stream.get());

@@ -28,33 +28,49 @@ Result<const DevicePlan*> DevicePlans::find(const PlanKey& key, cudaStream_t str
   if (last_ != nullptr && key == last_key_) return last_;
   auto& place = prepared_[key];
   if (place == nullptr) {
-    const auto planned = plan(key);
-    if (!planned) return planned.error();
-    const auto imported = imported_.find(key.collective);
-    device::FitRequest request;
-    request.rank = source_.group.rank;
-    request.count = key.count;
-    request.type = key.type;
-    request.op = key.op;
-    request.layout = source_.group.layout;
-    request.blocks = source_.blocks;
-    request.threads = source_.threads;
-    request.piece_bytes = source_.piece_bytes;
-    request.plan_hash = imported != imported_.end() ? imported->second.hash : header_hash(planned->header);
-    request.direct = key.symmetric;
-    auto fitted = device::fit(imported != imported_.end() ? *planned : lower(*planned), request);
-    if (!fitted) return fitted.error();
-    auto made = std::make_unique<DevicePlan>();
-    made->rule = pointer_rule(key, planned->header, source_.group.rank, source_.group.ranks);
-    made->identity = CallIdentity{key.collective, key.type, key.op, key.root, key.count, request.plan_hash, key.symmetric, key.in_place};
-    made->fitted = std::move(*fitted);
-    for (const ExecStep& step : made->fitted.executable.steps) made->reduces |= step.reduces;
-    if (auto uploaded = upload(*made, stream); !uploaded) return uploaded.error();
-    place = std::move(made);
+    auto made = prepare(key);
+    if (!made) return made.error();
+    if (auto uploaded = upload(**made, stream); !uploaded) return uploaded.error();
+    place = std::move(*made);
   }
   last_key_ = key;
   last_ = place.get();
   return last_;
+}
+
+Result<std::unique_ptr<DevicePlan>> DevicePlans::prepare(const PlanKey& key) const {
+  const auto planned = plan(key);
+  if (!planned) return planned.error();
+  const auto imported = imported_.find(key.collective);
+  const Plan ready = imported != imported_.end() ? *planned : lower(*planned);
+  device::FitRequest request;
+  request.count = key.count;
+  request.type = key.type;
+  request.op = key.op;
+  request.layout = source_.group.layout;
+  request.blocks = source_.blocks;
+  request.threads = source_.threads;
+  request.piece_bytes = source_.piece_bytes;
+  request.plan_hash = imported != imported_.end() ? imported->second.hash : header_hash(planned->header);
+  request.direct = key.symmetric;
+  const std::uint32_t rank = source_.group.rank;
+  auto made = std::make_unique<DevicePlan>();
+  std::vector<device::Fitted> all;  // of every rank, where their rounds depend on one another
+  for (request.rank = source_.by_turns ? 0 : rank; request.rank < (source_.by_turns ? source_.group.ranks : rank + 1); ++request.rank) {
+    auto fitted = device::fit(ready, request);
+    if (!fitted) return fitted.error();
+    all.push_back(std::move(*fitted));
+  }
+  if (source_.by_turns) {
+    auto rounds = device::find_rounds(all, rank);
+    if (!rounds) return rounds.error();
+    made->rounds = std::move(*rounds);
+  }
+  made->fitted = std::move(all[source_.by_turns ? rank : 0]);
+  made->rule = pointer_rule(key, planned->header, rank, source_.group.ranks);
+  made->identity = CallIdentity{key.collective, key.type, key.op, key.root, key.count, request.plan_hash, key.symmetric, key.in_place};
+  for (const ExecStep& step : made->fitted.executable.steps) made->reduces |= step.reduces;
+  return made;
 }
 
 Result<std::byte*> DevicePlans::room_for(DevicePlan& plan, std::uint64_t bytes) {
@@ -69,9 +85,11 @@ Result<std::byte*> DevicePlans::room_for(DevicePlan& plan, std::uint64_t bytes) 
 Result<void> DevicePlans::upload(DevicePlan& plan, cudaStream_t stream) {
   const Executable& exec = plan.fitted.executable;
   const std::uint64_t operands_at = aligned(bytes_of(exec.steps));
-  std::vector<std::byte> image(operands_at + aligned(bytes_of(exec.operands)) + array_alignment);
+  const std::uint64_t parts_at = operands_at + aligned(bytes_of(exec.operands));
+  std::vector<std::byte> image(parts_at + aligned(bytes_of(plan.rounds.parts)) + array_alignment);
   std::memcpy(image.data(), exec.steps.data(), bytes_of(exec.steps));
   std::memcpy(image.data() + operands_at, exec.operands.data(), bytes_of(exec.operands));
+  if (!plan.rounds.parts.empty()) std::memcpy(image.data() + parts_at, plan.rounds.parts.data(), bytes_of(plan.rounds.parts));
   auto mode = cudaStreamCaptureModeRelaxed;
   (void)cudaThreadExchangeStreamCaptureMode(&mode);
   const auto room = room_for(plan, image.size());
@@ -86,6 +104,7 @@ Result<void> DevicePlans::upload(DevicePlan& plan, cudaStream_t stream) {
   plan.job = device::job_of(plan.fitted, source_.group, plan.identity.op);
   plan.job.steps = reinterpret_cast<const ExecStep*>(*room);
   plan.job.operands = reinterpret_cast<const ExecOperand*>(*room + operands_at);
+  plan.parts = reinterpret_cast<const device::LanePart*>(*room + parts_at);
   plan.job.digest = plan.identity.digest();
   return {};
 }

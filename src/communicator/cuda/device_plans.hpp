@@ -12,6 +12,7 @@
 #include "communicator/plan_cache.hpp"
 #include "device/fit.hpp"
 #include "device/job.hpp"
+#include "device/rounds.hpp"
 #include "rondo/planning.hpp"
 
 namespace rondo {
@@ -22,6 +23,8 @@ struct DevicePlan {
   CallIdentity identity;
   device::Fitted fitted;
   DeviceMemory own_arrays;  ///< where the arena was full
+  device::Rounds rounds;    ///< where ranks take turns
+  const device::LanePart* parts = nullptr;  ///< of all rounds, in GPU memory
   device::Job job;        ///< but for buffers and factor
   bool reduces = false;
 };
@@ -35,6 +38,7 @@ struct DevicePlanSource {
   std::uint32_t blocks = 1;
   std::uint32_t threads = 1;
   std::uint64_t piece_bytes = 0;
+  bool by_turns = false;  ///< ranks' blocks don't run side by side
 };
 
 class DevicePlans {
@@ -56,6 +60,7 @@ class DevicePlans {
     Plan plan;
     std::uint64_t hash = 0;
   };
+  Result<std::unique_ptr<DevicePlan>> prepare(const PlanKey& key) const;
   Result<void> upload(DevicePlan& plan, cudaStream_t stream);
   Result<std::byte*> room_for(DevicePlan& plan, std::uint64_t bytes);
 

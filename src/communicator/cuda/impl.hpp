@@ -10,6 +10,7 @@
 
 #include "communicator/cuda/device_plans.hpp"
 #include "communicator/cuda/memory.hpp"
+#include "communicator/cuda/turns.hpp"
 #include "device/words.hpp"
 #include "rondo/cuda.hpp"
 #include "rondo/transport.hpp"
@@ -23,6 +24,7 @@ struct CudaParts {
   std::uint32_t blocks = 1;
   std::uint32_t threads = 1;
   bool one_process = false;
+  bool by_turns = false;   ///< some ranks share a GPU as processes
   std::optional<Communicator> host;
   std::unique_ptr<Transport> transport;
   PinnedMemory words;      ///< HostWords
@@ -39,11 +41,14 @@ struct CudaParts {
 class CudaCommunicator::Impl {
  public:
   explicit Impl(CudaParts parts);
+  /// Where ranks take turns, begins to; before the first call.
+  Result<void> take_turns();
   ~Impl();
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
   const CudaParts& parts() const { return parts_; }
+  Communicator& host() { return *parts_.host; }
   Result<void> run(const Call& call, cudaStream_t stream);
   Result<void> check() const;
   Result<void> use_plan(const Plan& plan, bool unverified);
@@ -53,7 +58,9 @@ class CudaCommunicator::Impl {
  private:
   PlanKey key_of(const Call& call) const;
   Result<void> wrong_memory(const void* memory, const char* name) const;
-  Result<void> enqueue(const device::Job& job, DataType type, bool reduces, cudaStream_t stream);
+  Result<void> enqueue(const device::Job& job, const DevicePlan& plan, DataType type, cudaStream_t stream);
+  Result<void> enqueue_by_turns(const device::Job& job, const DevicePlan& plan, DataType type, cudaStream_t stream);
+  Result<bool> captures(cudaStream_t stream) const;
   void keep_step() const;
   bool calls_end() const;
   device::HostWords& words() const { return *static_cast<device::HostWords*>(parts_.words.get()); }
@@ -62,6 +69,7 @@ class CudaCommunicator::Impl {
   DevicePlans plans_;
   cudaStream_t last_stream_ = nullptr;
   bool called_ = false;  ///< last_call was recorded
+  std::unique_ptr<Turns> turns_;  ///< where ranks take them
 };
 
 }  // namespace rondo

@@ -1,0 +1,175 @@
+#include "communicator/cuda/turns.hpp"
+
+#include <cuda.h>
+
+#include <chrono>
+#include <limits>
+
+#include "base/on_device.hpp"
+#include "device/cuda/launch.hpp"
+
+namespace rondo {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::microseconds brisk{200};  ///< so long an event is asked for without a pause
+constexpr std::chrono::microseconds pause{50};
+
+using WaitValue = CUresult(CUDAAPI*)(CUstream, CUdeviceptr, cuuint64_t, unsigned);
+
+/// The driver's function, which programs aren't linked with; null where it has none.
+WaitValue wait_value() {
+  static const WaitValue found = [] {
+    void* function = nullptr;
+    cudaDriverEntryPointQueryResult status{};
+#if CUDART_VERSION >= 12050
+    const cudaError_t asked = cudaGetDriverEntryPointByVersion("cuStreamWaitValue64", &function, 12000, cudaEnableDefault, &status);
+#else
+    const cudaError_t asked = cudaGetDriverEntryPoint("cuStreamWaitValue64", &function, cudaEnableDefault, &status);
+#endif
+    if (asked != cudaSuccess) (void)cudaGetLastError();
+    return asked == cudaSuccess && status == cudaDriverEntryPointSuccess ? reinterpret_cast<WaitValue>(function) : nullptr;
+  }();
+  return found;
+}
+
+Error failed_peer(std::uint64_t rank) { return Error{Errc::peer_failed, "rank " + std::to_string(rank) + " has failed", 0, "GPU"}; }
+
+}  // namespace
+
+Result<void> streams_can_wait() {
+  if (wait_value() != nullptr) return {};
+  return Error{Errc::unsupported, "the driver has no cuStreamWaitValue64, by which ranks that share a GPU as processes take turns", 0, "CUDA"};
+}
+
+Result<std::unique_ptr<Turns>> Turns::make(Communicator& host, device::HostWords& words, int device) {
+  std::unique_ptr<Turns> turns(new Turns(host, words, device));
+  cudaStream_t stream = nullptr;
+  if (auto made = cuda_result(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "making a stream"); !made) return made.error();
+  turns->stream_.reset(stream);
+  cudaEvent_t event = nullptr;
+  if (auto made = cuda_result(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "making an event"); !made) return made.error();
+  turns->round_end_.reset(event);
+  turns->thread_ = std::thread([self = turns.get()] { self->run(); });
+  return turns;
+}
+
+Turns::~Turns() {
+  {
+    const std::lock_guard holds(lock_);
+    leaving_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+Result<void> Turns::enqueue(const device::Job& job, const DevicePlan& plan, DataType type, cudaStream_t stream) {
+  cudaEvent_t event = nullptr;
+  if (auto made = cuda_result(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "making an event"); !made) return made;
+  Work work{job, &plan, type, CudaEvent(event), 0};
+  if (auto recorded = cuda_result(cudaEventRecord(event, stream), "marking a call's beginning"); !recorded) return recorded;
+  const std::lock_guard holds(lock_);
+  if (failure_) return *failure_;
+  work.number = enqueued_ + 1;
+  const auto word = reinterpret_cast<CUdeviceptr>(&words_.done);  // mapped memory has one address
+  if (const CUresult status = wait_value()(stream, word, work.number, CU_STREAM_WAIT_VALUE_GEQ); status != CUDA_SUCCESS)
+    return Error{Errc::unsupported, "making a stream wait for a collective: CUDA's driver says " + std::to_string(status), static_cast<int>(status), "CUDA"};
+  ++enqueued_;
+  queue_.push_back(std::move(work));
+  changed_.notify_all();
+  return {};
+}
+
+std::optional<Error> Turns::failure() const {
+  const std::lock_guard holds(lock_);
+  return failure_;
+}
+
+void Turns::stop() {
+  stopping_.store(true, std::memory_order_release);  // pairs with wait_for()
+  host_.abort();
+}
+
+bool Turns::end_before(Clock::time_point deadline) {
+  std::unique_lock holds(lock_);
+  return changed_.wait_until(holds, deadline, [&] { return ended_ == enqueued_ || failure_; });
+}
+
+void Turns::run() {
+  const OnDevice on(device_);
+  for (;;) {
+    std::unique_lock holds(lock_);
+    changed_.wait(holds, [&] { return leaving_ || !queue_.empty(); });
+    if (queue_.empty()) return;
+    const Work work = std::move(queue_.front());
+    queue_.pop_front();
+    holds.unlock();
+    const auto done = carry_out(work);
+    holds.lock();
+    if (!done) {
+      failure_ = done.error();
+      queue_.clear();
+      say_done(std::numeric_limits<std::int64_t>::max());  // no stream waits any more; check() says why
+      changed_.notify_all();
+      return;
+    }
+    ended_ = work.number;
+    say_done(work.number);
+    changed_.notify_all();
+  }
+}
+
+void Turns::say_done(std::uint64_t number) {
+  std::atomic_ref<std::uint64_t>(words_.done).store(number, std::memory_order_release);  // pairs with the stream's wait
+}
+
+Result<void> Turns::wait_for(cudaEvent_t event) const {
+  for (const auto begun = Clock::now();;) {
+    const cudaError_t status = cudaEventQuery(event);
+    if (status == cudaSuccess) return {};
+    if (status != cudaErrorNotReady) return cuda_result(status, "running a collective");
+    if (stopping_.load(std::memory_order_acquire)) return Error{Errc::aborted, "abort() was called", 0, "GPU"};  // pairs with stop()
+    if (Clock::now() - begun < brisk) std::this_thread::yield();
+    else std::this_thread::sleep_for(pause);
+  }
+}
+
+/// Ranks that disagree would go through different rounds.
+Result<void> Turns::agree_on(const Work& work) {
+  const std::uint64_t digest = work.plan->identity.digest();
+  std::uint64_t extremes[2] = {digest, ~digest};  // the largest, and by its complement the smallest
+  if (auto told = host_.all_reduce(extremes, extremes, 2, DataType::u64, ReduceOp::max); !told) return told;
+  if (extremes[0] == ~extremes[1]) return {};
+  return Error{Errc::mismatch, "ranks are in different calls: other collective, count, type, operation, root or plan (call " + std::to_string(work.number) +
+                                   " of rank " + std::to_string(host_.rank()) + ")", 0, "GPU"};
+}
+
+Result<void> Turns::run_round(const Work& work, std::uint32_t round) {
+  const device::Rounds& rounds = work.plan->rounds;
+  if (!rounds.runs(round)) return {};
+  device::Job job = work.job;
+  job.parts = work.plan->parts + std::size_t{round} * rounds.lanes;
+  job.last_part = round == rounds.last;
+  if (auto started = device::launch(job, work.type, work.plan->reduces, stream_.get()); !started) return started;
+  if (auto recorded = cuda_result(cudaEventRecord(round_end_.get(), stream_.get()), "marking a round's end"); !recorded) return recorded;
+  if (auto ended = wait_for(round_end_.get()); !ended) return ended;
+  if (std::atomic_ref<std::uint64_t>(words_.report.outcome).load(std::memory_order_acquire) == 0) return {};  // pairs with fail() on the GPU
+  return Error{Errc::mismatch, "the GPU's blocks found what they waited for missing (call " + std::to_string(work.number) + ")", 0, "GPU"};
+}
+
+/// Whoever fails says so at the end of the round, and all end with it.
+Result<void> Turns::carry_out(const Work& work) {
+  if (auto ready = wait_for(work.ready.get()); !ready) return ready;
+  if (auto agreed = agree_on(work); !agreed) return agreed;
+  for (std::uint32_t round = 0; round < work.plan->rounds.count(); ++round) {
+    const auto mine = run_round(work, round);
+    std::uint64_t failed = mine ? 0 : std::uint64_t{host_.rank()} + 1;
+    const auto told = host_.all_reduce(&failed, &failed, 1, DataType::u64, ReduceOp::max);
+    if (!mine) return mine;
+    if (!told) return told;
+    if (failed != 0) return failed_peer(failed - 1);
+  }
+  return {};
+}
+
+}  // namespace rondo

@@ -1,0 +1,74 @@
+// Calls of ranks that share a GPU as processes, whose kernels never run side by side: a thread on the host starts a call's rounds, and ranks come together on
+// the host between them. The caller's stream waits for a word of the host's. docs/design/0020-device-executor.md.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "communicator/cuda/device_plans.hpp"
+#include "communicator/cuda/memory.hpp"
+#include "device/words.hpp"
+#include "rondo/communicator.hpp"
+
+namespace rondo {
+
+/// Whether streams of the current device can wait for a word; the error says what is missing.
+Result<void> streams_can_wait();
+
+class Turns {
+ public:
+  /// `host` is this one's alone as long as it lives, but for abort(). The current device is the rank's.
+  static Result<std::unique_ptr<Turns>> make(Communicator& host, device::HostWords& words, int device);
+  ~Turns();
+  Turns(const Turns&) = delete;
+  Turns& operator=(const Turns&) = delete;
+
+  /// The call begins once `stream` has come here, and the stream goes on when it has ended or failed. `plan` has to stay.
+  Result<void> enqueue(const device::Job& job, const DevicePlan& plan, DataType type, cudaStream_t stream);
+
+  /// Why calls have ended, if not well. Thread-safe.
+  std::optional<Error> failure() const;
+  /// Calls that haven't ended do, with an error. Thread-safe.
+  void stop();
+  /// Whether all calls end before then.
+  bool end_before(std::chrono::steady_clock::time_point deadline);
+
+ private:
+  struct Work {
+    device::Job job;
+    const DevicePlan* plan = nullptr;
+    DataType type = DataType::f32;
+    CudaEvent ready;  ///< the stream has come to the call
+    std::uint64_t number = 0;
+  };
+
+  Turns(Communicator& host, device::HostWords& words, int device) : host_(host), words_(words), device_(device) {}
+  void run();
+  Result<void> carry_out(const Work& work);
+  Result<void> run_round(const Work& work, std::uint32_t round);
+  Result<void> agree_on(const Work& work);
+  Result<void> wait_for(cudaEvent_t event) const;
+  void say_done(std::uint64_t number);
+
+  Communicator& host_;
+  device::HostWords& words_;
+  const int device_;
+  CudaStream stream_;       ///< of the rounds
+  CudaEvent round_end_;
+  std::atomic<bool> stopping_{false};
+  mutable std::mutex lock_;
+  std::condition_variable changed_;
+  std::deque<Work> queue_;           // under lock_, as what follows
+  std::uint64_t enqueued_ = 0;
+  std::uint64_t ended_ = 0;
+  bool leaving_ = false;
+  std::optional<Error> failure_;
+  std::thread thread_;
+};
+
+}  // namespace rondo

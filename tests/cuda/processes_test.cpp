@@ -1,0 +1,95 @@
+// Ranks that are processes and share a GPU: their kernels never run side by side. Run by themselves, as `test_cuda "[processes]"`: a process that has used
+// CUDA can't fork ranks that will.
+#include <unistd.h>
+
+#include <chrono>
+
+#include "cuda/trials.hpp"
+#include "support/catch.hpp"
+
+using namespace rondo;
+using namespace rondo::test;
+
+namespace {
+
+CudaOptions within(std::chrono::milliseconds timeout) {
+  CudaOptions options;
+  options.timeout = timeout;
+  return options;
+}
+
+/// What check() says once the stream has come past the call; "" if nothing.
+std::string outcome(GpuRank& rank, std::uint64_t count) {
+  const GpuBuffer buffer(8u << 20);
+  if (auto started = rank.gpu.run({Collective::all_reduce, buffer.data(), buffer.data(), count}, rank.stream); !started) return to_string(started.error());
+  (void)cudaStreamSynchronize(rank.stream);
+  const auto found = rank.gpu.check();
+  return found ? "" : to_string(found.error());
+}
+
+bool says(const std::string& text, std::initializer_list<const char*> any) {
+  return std::any_of(any.begin(), any.end(), [&](const char* part) { return text.find(part) != std::string::npos; });
+}
+
+}  // namespace
+
+TEST_CASE("processes that share a GPU get right results, each behind a kernel that fills it", "[.][processes]") {
+  const std::uint32_t ranks = GENERATE(2u, 4u, 8u);
+  check_all(run_gpu_processes(ranks, [](GpuRank& rank) -> std::string {
+    std::uint64_t seed = 0;
+    for (const Collective collective : all_collectives)
+      for (const std::uint64_t count : {1u, 37u, 20'000u, 700'000u}) {
+        const auto call = prepare(rank, {collective, DataType::f32, ReduceOp::sum, count, rank.gpu.size() - 1, false}, ++seed);
+        fill_gpu(rank.stream, 500'000);
+        if (auto started = start(rank, *call); !started) return std::string(to_string(collective)) + ": " + to_string(started.error());
+        if (auto said = rank.synchronize(); !said.empty()) return said;
+        if (auto said = judge(*call); !said.empty()) return said;
+      }
+    return "";
+  }));
+}
+
+TEST_CASE("calls of processes that share a GPU follow one another without the host's waiting", "[.][processes]") {
+  check_all(run_gpu_processes(3, [](GpuRank& rank) -> std::string {
+    std::vector<std::unique_ptr<Prepared>> calls;
+    for (std::uint64_t seed = 1; seed <= 20; ++seed)
+      calls.push_back(prepare(rank, {all_collectives[seed % 9], DataType::f32, ReduceOp::sum, seed * seed * 100, 0, false}, seed));
+    for (const auto& call : calls)
+      if (auto started = start(rank, *call); !started) return to_string(started.error());
+    if (auto said = rank.synchronize(); !said.empty()) return said;
+    for (const auto& call : calls)
+      if (auto said = judge(*call); !said.empty()) return said;
+    return "";
+  }));
+}
+
+TEST_CASE("a process that shares a GPU and doesn't call, dies, disagrees or aborts is an error for the others", "[.][processes]") {
+  const std::string way = GENERATE("late", "dies", "disagrees", "aborts");
+  INFO(way);
+  const auto said = run_gpu_processes(3, [way](GpuRank& rank) -> std::string {
+    const bool odd = rank.gpu.rank() == 1;
+    if (odd && way == "late") {
+      sleep(3);
+      return "";
+    }
+    if (odd && way == "dies") _exit(0);
+    if (odd && way == "aborts") rank.gpu.abort();
+    const std::string found = outcome(rank, odd && way == "disagrees" ? 100u : 1000u);
+    return says(found, {"rank 1", "mismatch", "different calls", "aborted", "has failed", "was waited for", "gone"}) ? "" : "said '" + found + "'";
+  }, within(std::chrono::milliseconds(1000)));
+  for (std::uint32_t rank = 0; rank < 3; ++rank)
+    if (rank != 1) CHECK(said[rank] == "");
+}
+
+TEST_CASE("calls of processes that share a GPU can't be captured, and say so", "[.][processes]") {
+  check_all(run_gpu_processes(2, [](GpuRank& rank) -> std::string {
+    const GpuBuffer buffer(4096);
+    cudaGraph_t graph = nullptr;
+    if (cudaStreamBeginCapture(rank.stream, cudaStreamCaptureModeThreadLocal) != cudaSuccess) return "no capture";
+    const auto started = rank.gpu.run({Collective::all_reduce, buffer.data(), buffer.data(), 16}, rank.stream);
+    (void)cudaStreamEndCapture(rank.stream, &graph);
+    (void)cudaGraphDestroy(graph);
+    if (started) return "it was captured";
+    return started.error().code == Errc::unsupported && says(to_string(started.error()), {"captured"}) ? "" : to_string(started.error());
+  }));
+}
