@@ -35,15 +35,16 @@ Result<int> current_cuda_device();
 /// One rank of a group whose buffers are in GPU memory: each rank has a GPU, and several may have the same. Calls are enqueued on streams, as CUDA's own
 /// are: they return without waiting for the GPU, and what comes later in the stream sees their results; where threads share a GPU, one that is a call ahead of
 /// another waits for it, a second at most, before it enqueues the next. Where processes share a GPU, whose kernels don't run side by side, ranks take turns:
-/// a thread of each starts the rounds of a call, between which ranks come together on the host, while streams wait. Calls must come in the same order on all ranks, whatever the streams;
-/// one on another stream than the last waits for it. They may be captured into graphs (each rank its own; the order of replays and calls is then the
-/// program's affair) and need no host while they run; neither by turns.
+/// a thread of each starts the rounds of a call, between which ranks come together on the host, while streams wait. Calls must come in the same order on all
+/// ranks, whatever the streams; one on another stream than the last waits for it. They may be captured into graphs (each rank its own; the order of replays and
+/// calls is then the program's affair) and need no host while they run; neither holds by turns.
 /// Destroying it waits for the peers (10 s at most). Not thread-safe, but for abort(). docs/design/0020-device-executor.md.
 class CudaCommunicator {
  public:
   /// A collective call of all ranks of `host`, a communicator that introduces the ranks to one another and of which this one makes a duplicate for itself.
   /// Ranks on one machine alone. Blocks as host's calls do. Errors, on all ranks: unsupported (no driver, no GPU, built without CUDA, a GPU that can't map a
-  /// peer's memory, processes that share a GPU whose driver can't make streams wait: with the reason), out_of_resources, invalid_argument (options; ranks whose options differ), those of host.
+  /// peer's memory, processes that share a GPU whose driver can't make streams wait: with the reason), out_of_resources, invalid_argument (options; ranks
+  /// whose options differ), those of host.
   static Result<CudaCommunicator> create(Communicator& host, const CudaOptions& options = {});
 
   CudaCommunicator(CudaCommunicator&&) noexcept;             ///< the one moved from may only be assigned to or destroyed
@@ -57,7 +58,8 @@ class CudaCommunicator {
 
   /// Enqueues a call on `stream`, a cudaStream_t of this rank's GPU (null: the default one). Buffers are memory of this GPU, belong to the caller, and must
   /// stay valid until the stream has come past the call; where ranks are threads of one process, until all ranks' streams have.
-  /// Errors: invalid_argument (arguments; memory that isn't this GPU's), unsupported (all_to_all_v; by turns a stream that is captured), and whatever check() says of earlier calls.
+  /// Errors: invalid_argument (arguments; memory that isn't this GPU's), unsupported (all_to_all_v; by turns a stream that is captured), and whatever check()
+  /// says of earlier calls.
   Result<void> run(const Call& call, void* stream);
 
   /// What the calls so far have met on the GPU; never waits, so of calls under way it may know nothing yet. Errors: mismatch (ranks disagree), peer_failed,

@@ -5,7 +5,7 @@
 namespace rondo::device {
 namespace {
 
-/// How far one lane of one rank has come: it has done what is before this step of this turn. A lane that has come to its end stands in the turn behind its last.
+/// How far one lane of one rank has come: it has done what is before this step of this turn. At its end it stands in the turn behind its last.
 struct Place {
   std::uint64_t turn = 0;
   std::uint32_t step = 0;

@@ -49,11 +49,6 @@ class Walk : private Watch<Block> {
       shared_.usable = block_.load_relaxed(&own.state) == 0;
       // Pairs with the peers' poll of it below. What this rank's calls before did lies before it without a release: those kernels have ended.
       if (lane_ == 0 && slice_ == 0) block_.store_relaxed(&own.started, call);
-      LaneWords& mine = line(group.rank, lane_);
-      const std::uint64_t parity = call & 1;
-      block_.store_relaxed(&mine.digest[parity], shared_.flag);
-      block_.store_relaxed(&mine.buffers[parity][0], reinterpret_cast<std::uintptr_t>(job_.input));
-      block_.store_relaxed(&mine.buffers[parity][1], reinterpret_cast<std::uintptr_t>(job_.output));
     }
     block_.sync();
     call_ = shared_.call;
@@ -66,11 +61,21 @@ class Walk : private Watch<Block> {
       shared_.bases[base_output] = job_.output;
     }
     bool failed = false;
-    // Before it writes what call - 2 read: everybody has finished that one.
+    // Before it writes what call - 2 read, its line and slots and cells: everybody has finished that one.
     if (!shared_.entered)
       for (std::uint32_t r = block_.thread(); r < group.ranks; r += block_.threads())
         if (r != group.rank) failed |= !poll(&words(r).started, call_ - 1, r, 0, 0);
-    return !block_.any(failed);
+    if (block_.any(failed)) return false;
+    if (block_.thread() == 0) introduce();
+    return true;
+  }
+
+  /// What peers find in this block's line behind its first signal.
+  RONDO_HD void introduce() {
+    LaneWords& mine = line(job_.group.rank, lane_);
+    block_.store_relaxed(&mine.digest[parity_], shared_.flag);
+    block_.store_relaxed(&mine.buffers[parity_][0], reinterpret_cast<std::uintptr_t>(job_.input));
+    block_.store_relaxed(&mine.buffers[parity_][1], reinterpret_cast<std::uintptr_t>(job_.output));
   }
 
   /// This lane's steps into memory that is near, where they fit: a step less that is far at every turn.

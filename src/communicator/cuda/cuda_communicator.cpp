@@ -128,7 +128,9 @@ Result<bool> CudaCommunicator::Impl::captures(cudaStream_t stream) const {
 Result<void> CudaCommunicator::Impl::enqueue_by_turns(const device::Job& job, const DevicePlan& plan, DataType type, cudaStream_t stream) {
   const auto captured = captures(stream);
   if (!captured) return captured.error();
-  if (*captured) return Error{Errc::unsupported, "ranks that share a GPU as processes need the host between a call's rounds: it can't be captured into a graph", 0, "CUDA"};
+  if (*captured)
+    return Error{Errc::unsupported, "ranks that share a GPU as processes need the host between a call's rounds: it can't be captured into a graph", 0,
+                 "CUDA"};
   return turns_->enqueue(job, plan, type, stream);
 }
 

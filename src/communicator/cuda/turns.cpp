@@ -4,8 +4,10 @@
 
 #include <chrono>
 #include <limits>
+#include <type_traits>
 
 #include "base/on_device.hpp"
+#include "base/shared_library.hpp"
 #include "device/cuda/launch.hpp"
 
 namespace rondo {
@@ -20,15 +22,9 @@ using WaitValue = CUresult(CUDAAPI*)(CUstream, CUdeviceptr, cuuint64_t, unsigned
 /// The driver's function, which programs aren't linked with; null where it has none.
 WaitValue wait_value() {
   static const WaitValue found = [] {
-    void* function = nullptr;
-    cudaDriverEntryPointQueryResult status{};
-#if CUDART_VERSION >= 12050
-    const cudaError_t asked = cudaGetDriverEntryPointByVersion("cuStreamWaitValue64", &function, 12000, cudaEnableDefault, &status);
-#else
-    const cudaError_t asked = cudaGetDriverEntryPoint("cuStreamWaitValue64", &function, cudaEnableDefault, &status);
-#endif
-    if (asked != cudaSuccess) (void)cudaGetLastError();
-    return asked == cudaSuccess && status == cudaDriverEntryPointSuccess ? reinterpret_cast<WaitValue>(function) : nullptr;
+    std::remove_pointer_t<WaitValue>* function = nullptr;
+    if (auto driver = SharedLibrary::load({"libcuda.so.1"})) driver->find("cuStreamWaitValue64_v2", function);
+    return function;
   }();
   return found;
 }

@@ -1,0 +1,60 @@
+// Kernels of a made-up GPU: a thread a block.
+#include <thread>
+#include <vector>
+
+#include "cuda/gpu_ranks.hpp"
+#include "device/cuda/launch.hpp"
+#include "device/host_block.hpp"
+#include "device/walk.hpp"
+#include "kernels/cuda/element.hpp"
+#include "made_up_gpu/arena.hpp"
+#include "made_up_gpu/streams.hpp"
+#include "rondo/cuda_kernels.hpp"
+
+namespace rondo::device {
+namespace {
+
+void run_block(const Job& job, DataType type, std::uint32_t lane, std::uint32_t slice) {
+  const auto state = std::make_unique<test::HostBlockState>(1);
+  test::HostBlock block(*state, 0);
+  cuda::with_type(type, [&](auto element) { Walk<decltype(element), test::HostBlock>(block, job, lane, slice).run(); });
+}
+
+}  // namespace
+
+Result<void> launch(const Job& job, DataType type, bool, void* stream) {
+  test::made_up::stream_of(stream).enqueue([job, type] {
+    test::made_up::enter_gpu();
+    std::vector<std::jthread> blocks;
+    for (std::uint32_t slice = 0; slice < job.slices; ++slice)
+      for (std::uint32_t lane = 0; lane < job.lane_count; ++lane) blocks.emplace_back([&job, type, lane, slice] { run_block(job, type, lane, slice); });
+    blocks.clear();  // joins them
+    test::made_up::leave_gpu();
+  });
+  return {};
+}
+
+Result<void> load_kernels(void*) { return {}; }
+
+Result<int> resident_blocks(unsigned) { return 4; }
+
+}  // namespace rondo::device
+
+namespace rondo {
+
+// The C interface needs it to be there.
+Result<void> cuda_combine_lists(const CudaLists&, void*, std::uint32_t) { return Error{Errc::unsupported, "a made-up GPU has no kernels for lists"}; }
+
+}  // namespace rondo
+
+namespace rondo::test {
+
+void fill_gpu(cudaStream_t stream, std::uint64_t nanoseconds) {
+  made_up::stream_of(stream).enqueue([nanoseconds] {
+    made_up::enter_gpu();
+    std::this_thread::sleep_for(std::chrono::nanoseconds(nanoseconds));
+    made_up::leave_gpu();
+  });
+}
+
+}  // namespace rondo::test
