@@ -6,7 +6,10 @@
 
 #include <atomic>
 #include <chrono>
+#include <map>
+#include <mutex>
 #include <thread>
+#include <vector>
 
 namespace rondo::test::made_up {
 namespace {
@@ -23,14 +26,35 @@ struct Head {
 std::byte* const arena = static_cast<std::byte*>(
     mmap(nullptr, arena_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
 
+std::mutex free_lock;
+std::map<std::uint64_t, std::vector<std::byte*>> free_parts;  // by what they take
+
+std::uint64_t& size_before(std::byte* memory) { return *reinterpret_cast<std::uint64_t*>(memory - unit); }
+
 Head& head() { return *reinterpret_cast<Head*>(arena); }
 
 }  // namespace
 
 std::byte* take_memory(std::uint64_t bytes) {
-  const std::uint64_t whole = (bytes + unit - 1) / unit * unit + unit;
+  const std::uint64_t whole = (bytes + unit - 1) / unit * unit + unit;  // with its size before it
+  {
+    const std::lock_guard holds(free_lock);
+    if (auto& fitting = free_parts[whole]; !fitting.empty()) {
+      std::byte* const part = fitting.back();
+      fitting.pop_back();
+      return part;
+    }
+  }
   const std::uint64_t begin = head().used.fetch_add(whole, std::memory_order_relaxed) + unit;  // behind the head
-  return begin + whole > arena_bytes ? nullptr : arena + begin;
+  if (begin + whole > arena_bytes) return nullptr;
+  size_before(arena + begin + unit) = whole;
+  return arena + begin + unit;
+}
+
+void give_back(std::byte* memory) {
+  if (memory == nullptr) return;
+  const std::lock_guard holds(free_lock);
+  free_parts[size_before(memory)].push_back(memory);
 }
 
 bool is_memory(const void* address) {

@@ -7,8 +7,9 @@
 
 namespace rondo::test::made_up {
 
-/// Null where it is full. Nothing is given back: tests are short.
+/// Null where it is full. What is given back serves this process again, for as many bytes.
 std::byte* take_memory(std::uint64_t bytes);
+void give_back(std::byte* memory);
 bool is_memory(const void* address);
 
 /// Until no other process's kernels run; then this one's may, side by side.

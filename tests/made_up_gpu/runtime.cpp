@@ -56,12 +56,16 @@ cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
   *memory = take_memory(bytes);
   return *memory == nullptr ? cudaErrorMemoryAllocation : cudaSuccess;
 }
-cudaError_t cudaFree(void*) {
+cudaError_t cudaFree(void* memory) {
   synchronize_all();  // as a real one does
+  give_back(static_cast<std::byte*>(memory));
   return cudaSuccess;
 }
 cudaError_t cudaMallocAsync(void** memory, std::size_t bytes, cudaStream_t) { return cudaMalloc(memory, bytes); }
-cudaError_t cudaFreeAsync(void*, cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaFreeAsync(void* memory, cudaStream_t stream) {
+  stream_of(stream).enqueue([=] { give_back(static_cast<std::byte*>(memory)); });
+  return cudaSuccess;
+}
 cudaError_t cudaHostAlloc(void** memory, std::size_t bytes, unsigned) {
   *memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
   return *memory == nullptr ? cudaErrorMemoryAllocation : cudaSuccess;
