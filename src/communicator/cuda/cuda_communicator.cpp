@@ -205,6 +205,7 @@ void CudaCommunicator::Impl::abort() {
   static const std::uint64_t aborted = static_cast<std::uint64_t>(device::Outcome::aborted);
   std::atomic_ref<std::uint64_t>(words().abort).store(1, std::memory_order_release);
   if (turns_) turns_->stop();
+  parts_.host->abort();  // nor will the peers wait for this rank at the end
   const OnDevice on(parts_.device);
   auto* area = reinterpret_cast<device::RankWords*>(parts_.transport->segment(parts_.group.rank));
   (void)cudaMemcpyAsync(&area->state, &aborted, sizeof aborted, cudaMemcpyHostToDevice, parts_.own_stream.get());

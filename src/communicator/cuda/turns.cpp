@@ -83,7 +83,6 @@ std::optional<Error> Turns::failure() const {
 
 void Turns::stop() {
   stopping_.store(true, std::memory_order_release);  // pairs with wait_for()
-  host_.abort();
 }
 
 bool Turns::end_before(Clock::time_point deadline) {

@@ -33,7 +33,7 @@ class Turns {
 
   /// Why calls have ended, if not well. Thread-safe.
   std::optional<Error> failure() const;
-  /// Calls that haven't ended do, with an error. Thread-safe.
+  /// Calls that haven't ended do, with an error, once `host` is aborted, too. Thread-safe.
   void stop();
   /// Whether all calls end before then.
   bool end_before(std::chrono::steady_clock::time_point deadline);
