@@ -48,7 +48,7 @@ class Walk : private Watch<Block> {
       shared_.entered = call <= 2 || own.entered_by_all + 1 >= call;
       shared_.usable = block_.load_relaxed(&own.state) == 0;
       // Pairs with the peers' poll of it below. What this rank's calls before did lies before it without a release: those kernels have ended.
-      if (lane_ == 0 && slice_ == 0) block_.store_relaxed(&own.started, call);
+      if (lane_ == 0 && slice_ == 0) block_.store_at_start(&own.started, call);
     }
     block_.sync();
     call_ = shared_.call;

@@ -61,6 +61,7 @@ class HostBlock {
   std::uint64_t load_acquire(const std::uint64_t* word) const { return at(word).load(std::memory_order_acquire); }
   std::uint64_t load_relaxed(const std::uint64_t* word) const { return at(word).load(std::memory_order_relaxed); }
   void store_release(std::uint64_t* word, std::uint64_t value) { at(word).store(value, std::memory_order_release); }
+  void store_at_start(std::uint64_t* word, std::uint64_t value) { store_release(word, value); }  // a kernel's end is none here
   void tell_host(std::uint64_t* word, std::uint64_t value) { store_release(word, value); }
   void store_relaxed(std::uint64_t* word, std::uint64_t value) { at(word).store(value, std::memory_order_relaxed); }
   void bring_near(const std::byte*) const {}

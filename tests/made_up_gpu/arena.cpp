@@ -27,7 +27,8 @@ std::byte* const arena = static_cast<std::byte*>(
     mmap(nullptr, arena_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
 
 std::mutex free_lock;
-std::map<std::uint64_t, std::vector<std::byte*>> free_parts;  // by what they take
+// Never destroyed: threads that end a rank may outlive main().
+auto& free_parts = *new std::map<std::uint64_t, std::vector<std::byte*>>;  // by what they take
 
 std::uint64_t& size_before(std::byte* memory) { return *reinterpret_cast<std::uint64_t*>(memory - unit); }
 

@@ -23,14 +23,15 @@ void run_block(const Job& job, DataType type, std::uint32_t lane, std::uint32_t 
 }  // namespace
 
 Result<void> launch(const Job& job, DataType type, bool, void* stream) {
-  test::made_up::stream_of(stream).enqueue([job, type] {
+  const auto kernel = [job, type] {
     test::made_up::enter_gpu();
     std::vector<std::jthread> blocks;
     for (std::uint32_t slice = 0; slice < job.slices; ++slice)
       for (std::uint32_t lane = 0; lane < job.lane_count; ++lane) blocks.emplace_back([&job, type, lane, slice] { run_block(job, type, lane, slice); });
     blocks.clear();  // joins them
     test::made_up::leave_gpu();
-  });
+  };
+  test::made_up::stream_of(stream).enqueue({kernel, true});
   return {};
 }
 
@@ -50,11 +51,12 @@ Result<void> cuda_combine_lists(const CudaLists&, void*, std::uint32_t) { return
 namespace rondo::test {
 
 void fill_gpu(cudaStream_t stream, std::uint64_t nanoseconds) {
-  made_up::stream_of(stream).enqueue([nanoseconds] {
+  const auto kernel = [nanoseconds] {
     made_up::enter_gpu();
     std::this_thread::sleep_for(std::chrono::nanoseconds(nanoseconds));
     made_up::leave_gpu();
-  });
+  };
+  made_up::stream_of(stream).enqueue({kernel, true});
 }
 
 }  // namespace rondo::test

@@ -15,7 +15,6 @@ using namespace rondo::test::made_up;
 namespace {
 
 constexpr int processors = 4;
-using Tasks = std::deque<std::function<void()>>;
 Event& event_of(cudaEvent_t event) { return *reinterpret_cast<Event*>(event); }
 
 }  // namespace
@@ -63,7 +62,7 @@ cudaError_t cudaFree(void* memory) {
 }
 cudaError_t cudaMallocAsync(void** memory, std::size_t bytes, cudaStream_t) { return cudaMalloc(memory, bytes); }
 cudaError_t cudaFreeAsync(void* memory, cudaStream_t stream) {
-  stream_of(stream).enqueue([=] { give_back(static_cast<std::byte*>(memory)); });
+  stream_of(stream).enqueue({[=] { give_back(static_cast<std::byte*>(memory)); }});
   return cudaSuccess;
 }
 cudaError_t cudaHostAlloc(void** memory, std::size_t bytes, unsigned) {
@@ -90,7 +89,7 @@ cudaError_t cudaIpcOpenMemHandle(void** memory, cudaIpcMemHandle_t handle, unsig
 cudaError_t cudaIpcCloseMemHandle(void*) { return cudaSuccess; }
 
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind, cudaStream_t stream) {
-  stream_of(stream).enqueue([=] { std::memcpy(to, from, bytes); });
+  stream_of(stream).enqueue({[=] { std::memcpy(to, from, bytes); }});
   return cudaSuccess;
 }
 cudaError_t cudaMemset(void* memory, int value, std::size_t bytes) {
@@ -115,7 +114,7 @@ cudaError_t cudaDeviceSynchronize() {
   return cudaSuccess;
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
-  stream_of(stream).enqueue(event_of(event).waiting());
+  stream_of(stream).enqueue({event_of(event).waiting()});
   return cudaSuccess;
 }
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
@@ -168,10 +167,10 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
 
 /// What the made-up driver (driver.c) calls for cuStreamWaitValue64.
 __attribute__((visibility("default"))) int rondo_made_up_wait_value(cudaStream_t stream, const std::uint64_t* word, std::uint64_t value) {
-  stream_of(stream).enqueue([=] {
+  stream_of(stream).enqueue({[=] {
     while (static_cast<std::int64_t>(std::atomic_ref(*const_cast<std::uint64_t*>(word)).load(std::memory_order_acquire) - value) < 0)
       std::this_thread::sleep_for(std::chrono::microseconds(20));
-  });
+  }});
   return 0;
 }
 

@@ -3,17 +3,75 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <thread>
 #include <vector>
 
 namespace rondo::test::made_up {
 namespace {
 
 std::mutex all_lock;
-std::vector<Stream*> all_streams;
+auto& all_streams = *new std::vector<Stream*>;  // never destroyed: threads that end a rank may outlive main()
 
 }  // namespace
 
-Stream::Stream() : thread_([this] { run(); }) {
+/// Threads that live as long as the process.
+class Connection {
+ public:
+  Connection() { std::thread([this] { run(); }).detach(); }
+  void enqueue(Stream& stream, std::uint64_t before, Task task) {
+    const std::lock_guard holds(lock_);
+    tasks_.push_back({&stream, before, std::move(task)});
+    changed_.notify_all();
+  }
+
+ private:
+  struct Entry {
+    Stream* stream;
+    std::uint64_t before;  ///< tasks of its stream
+    Task task;
+  };
+
+  void run() {
+    for (std::unique_lock holds(lock_);;) {
+      changed_.wait(holds, [&] { return !tasks_.empty(); });
+      Entry entry = std::move(tasks_.front());
+      tasks_.pop_front();
+      holds.unlock();
+      entry.stream->await_end_of(entry.before);
+      const auto end = [](Entry& ended) {
+        ended.task.work();
+        ended.stream->end_one();
+      };
+      if (entry.task.kernel) std::thread([end, kernel = std::move(entry)]() mutable { end(kernel); }).detach();
+      else end(entry);
+      holds.lock();
+    }
+  }
+
+  std::mutex lock_;
+  std::condition_variable changed_;
+  std::deque<Entry> tasks_;
+};
+
+namespace {
+
+/// Streams take them in turn. As many as CUDA makes: 8, if not told otherwise.
+Connection& next_connection() {
+  static std::vector<Connection*>& all = *[] {
+    const char* set = std::getenv("CUDA_DEVICE_MAX_CONNECTIONS");
+    auto* made = new std::vector<Connection*>;
+    for (int k = 0; k < std::clamp(set != nullptr ? std::atoi(set) : 8, 1, 32); ++k) made->push_back(new Connection);
+    return made;
+  }();
+  static std::atomic<std::size_t> next{0};
+  return *all[next.fetch_add(1, std::memory_order_relaxed) % all.size()];
+}
+
+}  // namespace
+
+Stream::Stream() : connection_(next_connection()) {
   const std::lock_guard holds(all_lock);
   all_streams.push_back(this);
 }
@@ -23,28 +81,29 @@ Stream::~Stream() {
     const std::lock_guard holds(all_lock);
     std::erase(all_streams, this);
   }
-  {
-    const std::lock_guard holds(lock_);
-    leaving_ = true;
-  }
-  changed_.notify_all();
-  thread_.join();
+  synchronize();
 }
 
-void Stream::enqueue(std::function<void()> task) {
+void Stream::enqueue(Task task) {
   const std::lock_guard holds(lock_);
-  if (captures_) {
-    captured_.push_back(std::move(task));
-    return;
-  }
-  tasks_.push_back(std::move(task));
-  ++enqueued_;
-  changed_.notify_all();
+  if (captures_) captured_.push_back(std::move(task));
+  else connection_.enqueue(*this, enqueued_++, std::move(task));
 }
 
 void Stream::synchronize() {
   std::unique_lock holds(lock_);
   changed_.wait(holds, [&, until = enqueued_] { return done_ >= until; });
+}
+
+void Stream::await_end_of(std::uint64_t number) {
+  std::unique_lock holds(lock_);
+  changed_.wait(holds, [&] { return done_ >= number; });
+}
+
+void Stream::end_one() {
+  const std::lock_guard holds(lock_);
+  ++done_;
+  changed_.notify_all();
 }
 
 void Stream::begin_capture() {
@@ -58,24 +117,10 @@ bool Stream::captures() const {
   return captures_;
 }
 
-std::deque<std::function<void()>> Stream::end_capture() {
+Tasks Stream::end_capture() {
   const std::lock_guard holds(lock_);
   captures_ = false;
   return std::move(captured_);
-}
-
-void Stream::run() {
-  for (std::unique_lock holds(lock_);;) {
-    changed_.wait(holds, [&] { return leaving_ || !tasks_.empty(); });
-    if (tasks_.empty()) return;
-    const auto task = std::move(tasks_.front());
-    tasks_.pop_front();
-    holds.unlock();
-    task();
-    holds.lock();
-    ++done_;
-    changed_.notify_all();
-  }
 }
 
 Stream& stream_of(void* handle) {
@@ -102,11 +147,11 @@ void Event::record(Stream& stream) {
     const std::lock_guard holds(state_->lock);
     number = ++state_->recorded;
   }
-  stream.enqueue([state = state_, number] {
+  stream.enqueue({[state = state_, number] {
     const std::lock_guard holds(state->lock);
     state->passed = std::max(state->passed, number);
     state->changed.notify_all();
-  });
+  }});
 }
 
 bool Event::passed() const {

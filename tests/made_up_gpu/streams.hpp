@@ -1,4 +1,5 @@
-// Streams of a made-up GPU: each does what is enqueued on it, one thing after the other, on a thread of its own.
+// Streams of a made-up GPU. What is enqueued on one is done one thing after the other; and as on a real one streams share few connections, each of which takes
+// what is enqueued on its streams in that order: what can't begin yet, since its stream is busy or waits, holds up all that stands behind it.
 #pragma once
 
 #include <condition_variable>
@@ -7,9 +8,17 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <thread>
 
 namespace rondo::test::made_up {
+
+/// Something to be done on a stream. A kernel leaves its connection to others while it runs.
+struct Task {
+  std::function<void()> work;
+  bool kernel = false;
+};
+using Tasks = std::deque<Task>;
+
+class Connection;
 
 class Stream {
  public:
@@ -17,22 +26,24 @@ class Stream {
   ~Stream();  ///< after all that was enqueued
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
-  void enqueue(std::function<void()> task);
+  void enqueue(Task task);
   void synchronize();
 
   /// From now on enqueue() only takes note of its tasks; until they are fetched.
   void begin_capture();
   bool captures() const;
-  std::deque<std::function<void()>> end_capture();
+  Tasks end_capture();
+
+  void await_end_of(std::uint64_t number);  ///< for its connection: of so many of its tasks
+  void end_one();                           ///< likewise: a task has ended
 
  private:
-  void run();
+  Connection& connection_;
   mutable std::mutex lock_;
   std::condition_variable changed_;
-  std::deque<std::function<void()>> tasks_, captured_;
+  Tasks captured_;
   std::uint64_t enqueued_ = 0, done_ = 0;
-  bool leaving_ = false, captures_ = false;
-  std::thread thread_;
+  bool captures_ = false;
 };
 
 /// What a cudaStream_t stands for: a stream, this thread's (cudaStreamPerThread), or the default one.

@@ -35,6 +35,8 @@ class CudaBlock {
     if (one_gpu_) asm volatile("st.release.gpu.u64 [%0], %1;" ::"l"(word), "l"(value) : "memory");
     else asm volatile("st.release.sys.u64 [%0], %1;" ::"l"(word), "l"(value) : "memory");
   }
+  /// What the rank's kernels before did lies before it, since they have ended.
+  __device__ void store_at_start(std::uint64_t* word, std::uint64_t value) { store_relaxed(word, value); }
   /// A release that the host sees, too.
   __device__ void tell_host(std::uint64_t* word, std::uint64_t value) {
     asm volatile("st.release.sys.u64 [%0], %1;" ::"l"(word), "l"(value) : "memory");
