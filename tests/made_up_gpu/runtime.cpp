@@ -98,11 +98,11 @@ cudaError_t cudaMemset(void* memory, int value, std::size_t bytes) {
 }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
-  *stream = reinterpret_cast<cudaStream_t>(new Stream);
+  *stream = reinterpret_cast<cudaStream_t>(&make_stream());
   return cudaSuccess;
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-  delete reinterpret_cast<Stream*>(stream);
+  destroy_stream(*reinterpret_cast<Stream*>(stream));
   return cudaSuccess;
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {

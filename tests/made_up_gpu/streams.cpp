@@ -12,7 +12,7 @@ namespace rondo::test::made_up {
 namespace {
 
 std::mutex all_lock;
-auto& all_streams = *new std::vector<Stream*>;  // never destroyed: threads that end a rank may outlive main()
+auto& all_streams = *new std::vector<std::shared_ptr<Stream>>;  // never destroyed: threads that end a rank may outlive main()
 
 }  // namespace
 
@@ -71,17 +71,18 @@ Connection& next_connection() {
 
 }  // namespace
 
-Stream::Stream() : connection_(next_connection()) {
+Stream::Stream() : connection_(next_connection()) {}
+
+Stream& make_stream() {
   const std::lock_guard holds(all_lock);
-  all_streams.push_back(this);
+  all_streams.push_back(std::make_shared<Stream>());
+  return *all_streams.back();
 }
 
-Stream::~Stream() {
-  {
-    const std::lock_guard holds(all_lock);
-    std::erase(all_streams, this);
-  }
-  synchronize();
+void destroy_stream(Stream& stream) {
+  stream.synchronize();
+  const std::lock_guard holds(all_lock);
+  std::erase_if(all_streams, [&](const auto& each) { return each.get() == &stream; });
 }
 
 void Stream::enqueue(Task task) {
@@ -124,21 +125,25 @@ Tasks Stream::end_capture() {
 }
 
 Stream& stream_of(void* handle) {
+  struct Own {
+    Stream& stream = make_stream();
+    ~Own() { destroy_stream(stream); }
+  };
   if (handle == cudaStreamPerThread) {
-    thread_local Stream own;
-    return own;
+    thread_local Own own;
+    return own.stream;
   }
-  static Stream default_stream;
+  static Stream& default_stream = make_stream();
   return handle == nullptr || handle == cudaStreamLegacy ? default_stream : *static_cast<Stream*>(handle);
 }
 
 void synchronize_all() {
-  std::vector<Stream*> streams;
+  std::vector<std::shared_ptr<Stream>> streams;  // some may be destroyed meanwhile
   {
     const std::lock_guard holds(all_lock);
     streams = all_streams;
   }
-  for (Stream* stream : streams) stream->synchronize();
+  for (const auto& stream : streams) stream->synchronize();
 }
 
 void Event::record(Stream& stream) {

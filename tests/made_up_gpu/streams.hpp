@@ -23,7 +23,6 @@ class Connection;
 class Stream {
  public:
   Stream();
-  ~Stream();  ///< after all that was enqueued
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
   void enqueue(Task task);
@@ -45,6 +44,10 @@ class Stream {
   std::uint64_t enqueued_ = 0, done_ = 0;
   bool captures_ = false;
 };
+
+Stream& make_stream();
+/// Once all that was enqueued is done.
+void destroy_stream(Stream& stream);
 
 /// What a cudaStream_t stands for: a stream, this thread's (cudaStreamPerThread), or the default one.
 Stream& stream_of(void* handle);
