@@ -60,10 +60,10 @@ std::vector<std::string> run_gpu_ranks(std::uint32_t ranks, const GpuBody& body,
   return run_threads(ranks, [&](Communicator& host) { return as_gpu_rank(host, body, options); });
 }
 
-std::vector<std::string> run_gpu_processes(std::uint32_t ranks, const GpuBody& body, const CudaOptions& options) {
-  CudaOptions first = options;
-  first.device = 0;
-  return run_processes(ranks, [&](Communicator& host) { return as_gpu_rank(host, body, first); });
+std::vector<std::string> run_gpu_processes(std::uint32_t ranks, const GpuBody& body, const CudaOptions& options, bool apart) {
+  CudaOptions mine = options;
+  mine.device = apart ? -1 : 0;
+  return run_processes(ranks, [&](Communicator& host) { return as_gpu_rank(host, body, mine); });
 }
 
 bool has_gpu() {

@@ -44,8 +44,8 @@ using GpuBody = std::function<std::string(GpuRank&)>;
 /// Element r: what rank r said.
 std::vector<std::string> run_gpu_ranks(std::uint32_t ranks, const GpuBody& body, const CudaOptions& options = {});
 
-/// The same as processes, which all take the first GPU. This process may not have used CUDA before.
-std::vector<std::string> run_gpu_processes(std::uint32_t ranks, const GpuBody& body, const CudaOptions& options = {});
+/// The same as processes, which all take the first GPU or, `apart`, GPUs by turns. This process may not have used CUDA before.
+std::vector<std::string> run_gpu_processes(std::uint32_t ranks, const GpuBody& body, const CudaOptions& options = {}, bool apart = false);
 
 /// Occupies every multiprocessor of the current GPU for a while.
 void fill_gpu(cudaStream_t stream, std::uint64_t nanoseconds);

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdio>
 
 #include "cuda/trials.hpp"
 #include "support/catch.hpp"
@@ -47,6 +48,23 @@ TEST_CASE("processes that share a GPU get right results, each behind a kernel th
       }
     return "";
   }));
+}
+
+TEST_CASE("processes on several GPUs get right results, whether some share one or none", "[.][processes]") {
+  const std::uint32_t ranks = GENERATE(2u, 3u);
+  check_all(run_gpu_processes(ranks, [](GpuRank& rank) -> std::string {
+    int gpus = 0;
+    if (cudaGetDeviceCount(&gpus) != cudaSuccess || gpus < 2) {
+      if (rank.gpu.rank() == 0) std::puts("rondo-skip: there is one GPU");
+      std::fflush(stdout);
+      return "";
+    }
+    std::uint64_t seed = 0;
+    for (const Collective collective : all_collectives)
+      for (const std::uint64_t count : {1u, 20'000u, 700'000u})
+        if (auto said = try_once(rank, {collective, DataType::f32, ReduceOp::sum, count, 0, false}, ++seed); !said.empty()) return said;
+    return "";
+  }, {}, true));
 }
 
 TEST_CASE("calls of processes that share a GPU follow one another without the host's waiting", "[.][processes]") {

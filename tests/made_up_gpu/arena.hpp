@@ -1,5 +1,5 @@
-// The memory of a made-up GPU: pages that processes forked from this one share, at the same addresses. And who runs kernels on it: one process at a time, as
-// on a real one, though without a change in between: a kernel that waits for another process's waits forever.
+// The memory of made-up GPUs: pages that processes forked from this one share, at the same addresses. And who runs kernels on each: one process at a time, as
+// on a real one, though without a change in between: a kernel that waits for another process's on its GPU waits forever.
 #pragma once
 
 #include <cstddef>
@@ -7,13 +7,18 @@
 
 namespace rondo::test::made_up {
 
-/// Null where it is full. What is given back serves this process again, for as many bytes.
-std::byte* take_memory(std::uint64_t bytes);
-void give_back(std::byte* memory);
-bool is_memory(const void* address);
+/// MADE_UP_GPUS in the environment, else 1.
+int gpu_count();
 
-/// Until no other process's kernels run; then this one's may, side by side.
-void enter_gpu();
-void leave_gpu();
+/// Null where it is full. What is given back serves this process again, for as many bytes.
+std::byte* take_memory(int gpu, std::uint64_t bytes);
+void give_back(std::byte* memory);
+
+/// Whose memory it is; −1: none's.
+int gpu_of(const void* address);
+
+/// Until no other process's kernels run there; then this one's may, side by side.
+void enter_gpu(int gpu);
+void leave_gpu(int gpu);
 
 }  // namespace rondo::test::made_up

@@ -23,15 +23,16 @@ void run_block(const Job& job, DataType type, std::uint32_t lane, std::uint32_t 
 }  // namespace
 
 Result<void> launch(const Job& job, DataType type, bool, void* stream) {
-  const auto kernel = [job, type] {
-    test::made_up::enter_gpu();
+  test::made_up::Stream& on = test::made_up::stream_of(stream);
+  const auto kernel = [job, type, gpu = on.gpu] {
+    test::made_up::enter_gpu(gpu);
     std::vector<std::jthread> blocks;
     for (std::uint32_t slice = 0; slice < job.slices; ++slice)
       for (std::uint32_t lane = 0; lane < job.lane_count; ++lane) blocks.emplace_back([&job, type, lane, slice] { run_block(job, type, lane, slice); });
     blocks.clear();  // joins them
-    test::made_up::leave_gpu();
+    test::made_up::leave_gpu(gpu);
   };
-  test::made_up::stream_of(stream).enqueue({kernel, true});
+  on.enqueue({kernel, true});
   return {};
 }
 
@@ -51,12 +52,13 @@ Result<void> cuda_combine_lists(const CudaLists&, void*, std::uint32_t) { return
 namespace rondo::test {
 
 void fill_gpu(cudaStream_t stream, std::uint64_t nanoseconds) {
-  const auto kernel = [nanoseconds] {
-    made_up::enter_gpu();
+  made_up::Stream& on = made_up::stream_of(stream);
+  const auto kernel = [nanoseconds, gpu = on.gpu] {
+    made_up::enter_gpu(gpu);
     std::this_thread::sleep_for(std::chrono::nanoseconds(nanoseconds));
-    made_up::leave_gpu();
+    made_up::leave_gpu(gpu);
   };
-  made_up::stream_of(stream).enqueue({kernel, true});
+  on.enqueue({kernel, true});
 }
 
 }  // namespace rondo::test

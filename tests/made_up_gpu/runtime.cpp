@@ -26,19 +26,24 @@ const char* cudaGetErrorString(cudaError_t error) { return error == cudaSuccess 
 cudaError_t cudaGetLastError() { return cudaSuccess; }
 
 cudaError_t cudaGetDeviceCount(int* count) {
-  *count = 1;
+  *count = gpu_count();
   return cudaSuccess;
 }
 cudaError_t cudaGetDevice(int* device) {
-  *device = 0;
+  *device = current_gpu();
   return cudaSuccess;
 }
-cudaError_t cudaSetDevice(int device) { return device == 0 ? cudaSuccess : cudaErrorInvalidDevice; }
-cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
+cudaError_t cudaSetDevice(int device) {
+  if (device < 0 || device >= gpu_count()) return cudaErrorInvalidDevice;
+  current_gpu() = device;
+  return cudaSuccess;
+}
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   *properties = cudaDeviceProp{};
   std::snprintf(properties->name, sizeof properties->name, "made-up GPU");
   properties->multiProcessorCount = processors;
-  properties->uuid.bytes[0] = 1;
+  properties->uuid.bytes[0] = static_cast<char>(1 + device);
+  properties->pciBusID = 6 + device;
   return cudaSuccess;
 }
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr, int) {
@@ -46,13 +51,13 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr, int) {
   return cudaSuccess;
 }
 cudaError_t cudaDeviceCanAccessPeer(int* may, int, int) {
-  *may = 0;
+  *may = 1;
   return cudaSuccess;
 }
-cudaError_t cudaDeviceEnablePeerAccess(int, unsigned) { return cudaErrorInvalidDevice; }
+cudaError_t cudaDeviceEnablePeerAccess(int, unsigned) { return cudaSuccess; }
 
 cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
-  *memory = take_memory(bytes);
+  *memory = take_memory(current_gpu(), bytes);
   return *memory == nullptr ? cudaErrorMemoryAllocation : cudaSuccess;
 }
 cudaError_t cudaFree(void* memory) {
@@ -75,7 +80,8 @@ cudaError_t cudaFreeHost(void* memory) {
 }
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* memory) {
   *attributes = {};
-  attributes->type = is_memory(memory) ? cudaMemoryTypeDevice : cudaMemoryTypeUnregistered;
+  attributes->device = gpu_of(memory);
+  attributes->type = attributes->device >= 0 ? cudaMemoryTypeDevice : cudaMemoryTypeUnregistered;
   return cudaSuccess;
 }
 cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t* handle, void* memory) {
@@ -98,7 +104,7 @@ cudaError_t cudaMemset(void* memory, int value, std::size_t bytes) {
 }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
-  *stream = reinterpret_cast<cudaStream_t>(&make_stream());
+  *stream = reinterpret_cast<cudaStream_t>(&make_stream(current_gpu()));
   return cudaSuccess;
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {

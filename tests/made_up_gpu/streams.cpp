@@ -71,11 +71,16 @@ Connection& next_connection() {
 
 }  // namespace
 
-Stream::Stream() : connection_(next_connection()) {}
+Stream::Stream(int on) : gpu(on), connection_(next_connection()) {}
 
-Stream& make_stream() {
+int& current_gpu() {
+  thread_local int gpu = 0;
+  return gpu;
+}
+
+Stream& make_stream(int gpu) {
   const std::lock_guard holds(all_lock);
-  all_streams.push_back(std::make_shared<Stream>());
+  all_streams.push_back(std::make_shared<Stream>(gpu));
   return *all_streams.back();
 }
 
@@ -126,14 +131,14 @@ Tasks Stream::end_capture() {
 
 Stream& stream_of(void* handle) {
   struct Own {
-    Stream& stream = make_stream();
+    Stream& stream = make_stream(current_gpu());
     ~Own() { destroy_stream(stream); }
   };
   if (handle == cudaStreamPerThread) {
     thread_local Own own;
     return own.stream;
   }
-  static Stream& default_stream = make_stream();
+  static Stream& default_stream = make_stream(0);
   return handle == nullptr || handle == cudaStreamLegacy ? default_stream : *static_cast<Stream*>(handle);
 }
 

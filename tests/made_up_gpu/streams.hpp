@@ -22,7 +22,8 @@ class Connection;
 
 class Stream {
  public:
-  Stream();
+  explicit Stream(int on);
+  const int gpu;
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
   void enqueue(Task task);
@@ -45,12 +46,15 @@ class Stream {
   bool captures_ = false;
 };
 
-Stream& make_stream();
+Stream& make_stream(int gpu);
 /// Once all that was enqueued is done.
 void destroy_stream(Stream& stream);
 
 /// What a cudaStream_t stands for: a stream, this thread's (cudaStreamPerThread), or the default one.
 Stream& stream_of(void* handle);
+
+/// This thread's current GPU.
+int& current_gpu();
 
 /// All streams of this process.
 void synchronize_all();
