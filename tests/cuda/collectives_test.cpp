@@ -76,11 +76,7 @@ TEST_CASE("calls of all kinds follow one another in a stream without the host's 
         trial.root = random() % 4;
         calls.push_back(prepare(rank, trial, random()));
       }
-      for (const auto& call : calls)
-        if (auto started = start(rank, *call); !started) return to_string(started.error());
-      if (auto said = rank.synchronize(); !said.empty()) return said;
-      for (const auto& call : calls)
-        if (auto said = judge(*call); !said.empty()) return said;
+      if (auto said = try_together(rank, calls); !said.empty()) return said;
     }
     return "";
   }));

@@ -51,6 +51,15 @@ std::string try_once(GpuRank& rank, const Trial& trial, std::uint64_t seed) {
   return judge(*call);
 }
 
+std::string try_together(GpuRank& rank, const std::vector<std::unique_ptr<Prepared>>& calls) {
+  for (const auto& call : calls)
+    if (auto started = start(rank, *call); !started) return to_string(started.error());
+  if (auto said = rank.synchronize(); !said.empty()) return said;
+  for (const auto& call : calls)
+    if (auto said = judge(*call); !said.empty()) return said;
+  return "";
+}
+
 void check_all(const std::vector<std::string>& said) {
   for (std::size_t rank = 0; rank < said.size(); ++rank) {
     INFO("rank " << rank);

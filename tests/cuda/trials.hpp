@@ -38,6 +38,9 @@ std::string judge(const Prepared& call);
 /// "" or what is wrong; a call that isn't served is not.
 std::string try_once(GpuRank& rank, const Trial& trial, std::uint64_t seed);
 
+/// Calls that are enqueued one after the other, and waited for at the end. "" or what is wrong.
+std::string try_together(GpuRank& rank, const std::vector<std::unique_ptr<Prepared>>& calls);
+
 /// Whether every rank said "".
 void check_all(const std::vector<std::string>& said);
 

@@ -2,11 +2,12 @@
 
 #include <cuda.h>
 
-#include <chrono>
 #include <limits>
+#include <thread>
 #include <type_traits>
 
 #include "base/on_device.hpp"
+#include "base/quiet_thread.hpp"
 #include "base/shared_library.hpp"
 #include "device/cuda/launch.hpp"
 
@@ -46,17 +47,18 @@ Result<std::unique_ptr<Turns>> Turns::make(Communicator& host, device::HostWords
   cudaEvent_t event = nullptr;
   if (auto made = cuda_result(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "making an event"); !made) return made.error();
   turns->round_end_.reset(event);
-  turns->thread_ = std::thread([self = turns.get()] { self->run(); });
-  return turns;
+  turns->running_ = true;
+  const int refused = start_quiet_thread("rondo-turns", [self = turns.get()] { self->run(); });
+  if (refused == 0) return turns;
+  turns->running_ = false;
+  return Error{Errc::out_of_resources, "starting a thread for ranks that share a GPU by turns", refused, "CUDA"};
 }
 
 Turns::~Turns() {
-  {
-    const std::lock_guard holds(lock_);
-    leaving_ = true;
-  }
+  std::unique_lock holds(lock_);
+  leaving_ = true;
   changed_.notify_all();
-  if (thread_.joinable()) thread_.join();
+  changed_.wait(holds, [&] { return !running_; });
 }
 
 Result<void> Turns::enqueue(const device::Job& job, const DevicePlan& plan, DataType type, cudaStream_t stream) {
@@ -92,6 +94,13 @@ bool Turns::end_before(Clock::time_point deadline) {
 
 void Turns::run() {
   const OnDevice on(device_);
+  do_all();
+  const std::lock_guard holds(lock_);
+  running_ = false;
+  changed_.notify_all();
+}
+
+void Turns::do_all() {
   for (;;) {
     std::unique_lock holds(lock_);
     changed_.wait(holds, [&] { return leaving_ || !queue_.empty(); });
@@ -154,7 +163,10 @@ Result<void> Turns::run_round(const Work& work, std::uint32_t round) {
 
 /// Whoever fails says so at the end of the round, and all end with it.
 Result<void> Turns::carry_out(const Work& work) {
-  if (auto ready = wait_for(work.ready.get()); !ready) return ready;
+  if (auto ready = wait_for(work.ready.get()); !ready) {
+    host_.abort();  // the peers wait for this rank there
+    return ready;
+  }
   if (auto agreed = agree_on(work); !agreed) return agreed;
   for (std::uint32_t round = 0; round < work.plan->rounds.count(); ++round) {
     const auto mine = run_round(work, round);

@@ -3,12 +3,13 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <optional>
-#include <thread>
 
 #include "communicator/cuda/device_plans.hpp"
 #include "communicator/cuda/memory.hpp"
@@ -49,6 +50,7 @@ class Turns {
 
   Turns(Communicator& host, device::HostWords& words, int device) : host_(host), words_(words), device_(device) {}
   void run();
+  void do_all();
   Result<void> carry_out(const Work& work);
   Result<void> run_round(const Work& work, std::uint32_t round);
   Result<void> agree_on(const Work& work);
@@ -67,8 +69,8 @@ class Turns {
   std::uint64_t enqueued_ = 0;
   std::uint64_t ended_ = 0;
   bool leaving_ = false;
+  bool running_ = false;    ///< the thread, from before it is started on
   std::optional<Error> failure_;
-  std::thread thread_;
 };
 
 }  // namespace rondo
