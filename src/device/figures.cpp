@@ -27,10 +27,10 @@ CostModel gpu_cost(const GpuFigures& figures) {
   cost.core.step_ns = step_ns;
   cost.core.call_ns = start_ns;
   cost.core.source = "assumed, GPUs";
-  cost.latency_ns = figures.by_turns != 0 ? round_ns : figures.same != 0 ? flag_ns : far_flag_ns;
+  cost.latency_ns = figures.by_turns ? round_ns : figures.same ? flag_ns : far_flag_ns;
   cost.line_ns = cell_line_ns;
   const double link_bytes_per_s = figures.link_bytes_per_s > 0 ? figures.link_bytes_per_s : usual_link_bytes_per_s;
-  cost.pull_ns_per_byte = figures.same != 0 ? byte_ns : std::max(byte_ns, 1e9 / link_bytes_per_s);
+  cost.pull_ns_per_byte = figures.same ? byte_ns : std::max(byte_ns, 1e9 / link_bytes_per_s);
   cost.publish_ns_per_byte = cost.pull_ns_per_byte;
   cost.pieces_at_once = figures.blocks;
   cost.cache_bytes = std::uint64_t{1} << 50;

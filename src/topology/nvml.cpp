@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <string_view>
 
+#include "base/pci_address.hpp"
 #include "base/shared_library.hpp"
 
 namespace rondo::nvml {
@@ -66,11 +66,7 @@ Result<Functions> functions_of(SharedLibrary& library) {
   return found;
 }
 
-std::string text_of(const PciInfo& info) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%04x:%02x:%02x.0", info.domain, info.bus & 0xff, info.device & 0x1f);
-  return text;
-}
+std::string text_of(const PciInfo& info) { return pci_address(info.domain, info.bus, info.device); }
 
 /// Without the library's word for it, NVIDIA's bridges are switches.
 Peer peer_at(const Functions& nvml, Device device, unsigned link, const std::vector<Gpu>& gpus, const std::string& address) {

@@ -10,12 +10,6 @@ using namespace rondo::test;
 
 namespace {
 
-CudaOptions with_timeout(std::chrono::milliseconds timeout) {
-  CudaOptions options;
-  options.timeout = timeout;
-  return options;
-}
-
 Result<void> sum(GpuRank& rank, const GpuBuffer& buffer, std::uint64_t count) {
   return rank.gpu.run({Collective::all_reduce, buffer.data(), buffer.data(), count}, rank.stream);
 }

@@ -66,6 +66,12 @@ std::vector<std::string> run_gpu_processes(std::uint32_t ranks, const GpuBody& b
   return run_processes(ranks, [&](Communicator& host) { return as_gpu_rank(host, body, mine); });
 }
 
+CudaOptions with_timeout(std::chrono::milliseconds timeout) {
+  CudaOptions options;
+  options.timeout = timeout;
+  return options;
+}
+
 bool has_gpu() {
   int gpus = 0;
   return cudaGetDeviceCount(&gpus) == cudaSuccess && gpus > 0;

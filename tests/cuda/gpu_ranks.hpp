@@ -3,6 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -49,6 +50,8 @@ std::vector<std::string> run_gpu_processes(std::uint32_t ranks, const GpuBody& b
 
 /// Occupies every multiprocessor of the current GPU for a while.
 void fill_gpu(cudaStream_t stream, std::uint64_t nanoseconds);
+
+CudaOptions with_timeout(std::chrono::milliseconds timeout);
 
 /// Whether there is one.
 bool has_gpu();

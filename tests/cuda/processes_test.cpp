@@ -13,12 +13,6 @@ using namespace rondo::test;
 
 namespace {
 
-CudaOptions within(std::chrono::milliseconds timeout) {
-  CudaOptions options;
-  options.timeout = timeout;
-  return options;
-}
-
 /// What check() says once the stream has come past the call; "" if nothing.
 std::string outcome(GpuRank& rank, std::uint64_t count) {
   const GpuBuffer buffer(8u << 20);
@@ -89,7 +83,7 @@ TEST_CASE("a process that shares a GPU and doesn't call, dies, disagrees or abor
     if (odd && way == "aborts") rank.gpu.abort();
     const std::string found = outcome(rank, odd && way == "disagrees" ? 100u : 1000u);
     return says(found, {"rank 1", "mismatch", "different calls", "aborted", "has failed", "was waited for", "gone"}) ? "" : "said '" + found + "'";
-  }, within(std::chrono::milliseconds(1000)));
+  }, with_timeout(std::chrono::milliseconds(1000)));
   for (std::uint32_t rank = 0; rank < 3; ++rank)
     if (rank != 1) CHECK(said[rank] == "");
 }

@@ -15,8 +15,8 @@ namespace rondo::device {
 namespace {
 
 void run_block(const Job& job, DataType type, std::uint32_t lane, std::uint32_t slice) {
-  const auto state = std::make_unique<test::HostBlockState>(1);
-  test::HostBlock block(*state, 0);
+  test::HostBlockState state(1);
+  test::HostBlock block(state, 0);
   cuda::with_type(type, [&](auto element) { Walk<decltype(element), test::HostBlock>(block, job, lane, slice).run(); });
 }
 

@@ -1,6 +1,5 @@
 // How a CudaCommunicator comes to be: ranks tell one another what they have through a host communicator, and each step is agreed on.
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -10,6 +9,7 @@
 #include "base/config.hpp"
 #include "base/log.hpp"
 #include "base/on_device.hpp"
+#include "base/pci_address.hpp"
 #include "base/process_number.hpp"
 #include "communicator/cuda/impl.hpp"
 #include "communicator/cuda/places.hpp"
@@ -121,8 +121,8 @@ Result<Introduction> introduce(const CudaOptions& options) {
   mine.memory_bytes_per_s = std::max(1e9, 2e3 * clock_khz * width_bits / 8);  // both edges of the clock
   options.algorithm.copy(mine.algorithm, sizeof mine.algorithm - 1);
   std::memcpy(mine.gpu, &properties.uuid, sizeof mine.gpu);
-  std::snprintf(mine.address, sizeof mine.address, "%04x:%02x:%02x.0", static_cast<unsigned>(properties.pciDomainID) & 0xffff,
-                static_cast<unsigned>(properties.pciBusID) & 0xff, static_cast<unsigned>(properties.pciDeviceID) & 0x1f);
+  pci_address(static_cast<unsigned>(properties.pciDomainID), static_cast<unsigned>(properties.pciBusID), static_cast<unsigned>(properties.pciDeviceID))
+      .copy(mine.address, sizeof mine.address - 1);
   return mine;
 }
 
@@ -182,10 +182,10 @@ CostModel cost_of(const std::vector<Introduction>& all, const Topology& topology
   device::GpuFigures figures;
   figures.memory_bytes_per_s = all.front().memory_bytes_per_s;
   figures.blocks = blocks;
-  figures.by_turns = by_turns ? 1 : 0;
+  figures.by_turns = by_turns;
   const std::uint32_t ranks = sharing(all.front(), all);
   figures.ranks = ranks;
-  figures.same = ranks == all.size() ? 1 : 0;
+  figures.same = ranks == all.size();
   figures.link_bytes_per_s = narrowest_way(topology);
   CostModel cost = device::gpu_cost(figures);
   if (figures.link_bytes_per_s > 0) cost.rings = cost_model(topology, static_cast<std::uint32_t>(all.size())).rings;
@@ -221,13 +221,13 @@ Result<void> take_words(CudaParts& parts) {
   if (!arena) return arena.error();
   parts.plans = std::move(*arena);
   parts.group.host = static_cast<device::HostWords*>(parts.words.get());
-  cudaStream_t stream = nullptr;
-  if (auto made = cuda_result(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "making a stream"); !made) return made;
-  parts.own_stream.reset(stream);
-  cudaEvent_t event = nullptr;
-  if (auto made = cuda_result(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "making an event"); !made) return made;
-  parts.last_call.reset(event);
-  return device::load_kernels(stream);
+  auto stream = make_stream();
+  if (!stream) return stream.error();
+  parts.own_stream = std::move(*stream);
+  auto event = make_event();
+  if (!event) return event.error();
+  parts.last_call = std::move(*event);
+  return device::load_kernels(parts.own_stream.get());
 }
 
 }  // namespace

@@ -55,8 +55,10 @@ Result<std::unique_ptr<DevicePlan>> DevicePlans::prepare(const PlanKey& key) con
   request.direct = key.symmetric;
   const std::uint32_t rank = source_.group.rank;
   auto made = std::make_unique<DevicePlan>();
-  std::vector<device::Fitted> all;  // of every rank, where their rounds depend on one another
-  for (request.rank = source_.by_turns ? 0 : rank; request.rank < (source_.by_turns ? source_.group.ranks : rank + 1); ++request.rank) {
+  // Of every rank, where their rounds depend on one another.
+  const std::uint32_t first = source_.by_turns ? 0 : rank, behind = source_.by_turns ? source_.group.ranks : rank + 1;
+  std::vector<device::Fitted> all;
+  for (request.rank = first; request.rank < behind; ++request.rank) {
     auto fitted = device::fit(ready, request);
     if (!fitted) return fitted.error();
     all.push_back(std::move(*fitted));
@@ -66,7 +68,7 @@ Result<std::unique_ptr<DevicePlan>> DevicePlans::prepare(const PlanKey& key) con
     if (!rounds) return rounds.error();
     made->rounds = std::move(*rounds);
   }
-  made->fitted = std::move(all[source_.by_turns ? rank : 0]);
+  made->fitted = std::move(all[rank - first]);
   made->rule = pointer_rule(key, planned->header, rank, source_.group.ranks);
   made->identity = CallIdentity{key.collective, key.type, key.op, key.root, key.count, request.plan_hash, key.symmetric, key.in_place};
   for (const ExecStep& step : made->fitted.executable.steps) made->reduces |= step.reduces;

@@ -24,6 +24,20 @@ using PinnedMemory = std::unique_ptr<void, FreePinned>;
 using CudaEvent = std::unique_ptr<CUevent_st, DestroyEvent>;
 using CudaStream = std::unique_ptr<CUstream_st, DestroyStream>;
 
+/// Of the current device; the default stream's work doesn't hold it up.
+inline Result<CudaStream> make_stream() {
+  cudaStream_t stream = nullptr;
+  if (auto made = cuda_result(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "making a stream"); !made) return made.error();
+  return CudaStream(stream);
+}
+
+/// Without a time, which costs.
+inline Result<CudaEvent> make_event() {
+  cudaEvent_t event = nullptr;
+  if (auto made = cuda_result(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "making an event"); !made) return made.error();
+  return CudaEvent(event);
+}
+
 /// Memory that is taken once and given out in parts, which go back together: taking more from CUDA while peers' blocks wait for this rank may wait for them.
 class DeviceArena {
  public:

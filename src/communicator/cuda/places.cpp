@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
 
 #include "base/log.hpp"
 #include "topology/device_paths.hpp"
@@ -10,6 +11,8 @@
 namespace rondo {
 
 Result<Topology> topology_of_gpus(Communicator& host, const std::vector<std::string>& addresses) {
+  // Of ranks that share one, none is placed: then nobody need know what links the GPUs, which may take NVML a second.
+  if (std::set<std::string>(addresses.begin(), addresses.end()).size() != addresses.size()) return host.topology();
   std::string text;
   if (host.rank() == 0) {
     Topology topology = host.topology();

@@ -41,12 +41,12 @@ Result<void> streams_can_wait() {
 
 Result<std::unique_ptr<Turns>> Turns::make(Communicator& host, device::HostWords& words, int device) {
   std::unique_ptr<Turns> turns(new Turns(host, words, device));
-  cudaStream_t stream = nullptr;
-  if (auto made = cuda_result(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "making a stream"); !made) return made.error();
-  turns->stream_.reset(stream);
-  cudaEvent_t event = nullptr;
-  if (auto made = cuda_result(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "making an event"); !made) return made.error();
-  turns->round_end_.reset(event);
+  auto stream = make_stream();
+  if (!stream) return stream.error();
+  turns->stream_ = std::move(*stream);
+  auto event = make_event();
+  if (!event) return event.error();
+  turns->round_end_ = std::move(*event);
   turns->running_ = true;
   const int refused = start_quiet_thread("rondo-turns", [self = turns.get()] { self->run(); });
   if (refused == 0) return turns;
@@ -62,10 +62,10 @@ Turns::~Turns() {
 }
 
 Result<void> Turns::enqueue(const device::Job& job, const DevicePlan& plan, DataType type, cudaStream_t stream) {
-  cudaEvent_t event = nullptr;
-  if (auto made = cuda_result(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "making an event"); !made) return made;
-  Work work{job, &plan, type, CudaEvent(event), 0};
-  if (auto recorded = cuda_result(cudaEventRecord(event, stream), "marking a call's beginning"); !recorded) return recorded;
+  auto event = make_event();
+  if (!event) return event.error();
+  Work work{job, &plan, type, std::move(*event), 0};
+  if (auto recorded = cuda_result(cudaEventRecord(work.ready.get(), stream), "marking a call's beginning"); !recorded) return recorded;
   const std::lock_guard holds(lock_);
   if (failure_) return *failure_;
   work.number = enqueued_ + 1;
