@@ -14,14 +14,21 @@ Error usage(const std::string& what) { return Error{Errc::unsupported, what, 0, 
 
 bool to_itself(const Enqueued& call) { return call.kind != Kind::collective && call.peer == call.comm->rank; }
 
-/// A rank's messages to itself, in their order.
-Result<void> copy_own(const std::vector<Enqueued>& calls) {
+/// What a rank sends itself, and where it receives that.
+struct OwnMessage {
+  const Enqueued* sent = nullptr;
+  const Enqueued* received = nullptr;
+};
+
+/// Ranks' messages to themselves, in their order.
+Result<std::vector<OwnMessage>> match_own(const std::vector<Enqueued>& calls) {
   std::map<ncclComm*, std::pair<std::deque<const Enqueued*>, std::deque<const Enqueued*>>> by_rank;  // sends, receives
   for (const Enqueued& call : calls)
     if (to_itself(call)) {
       auto& [sends, receives] = by_rank[call.comm.get()];
       (call.kind == Kind::send ? sends : receives).push_back(&call);
     }
+  std::vector<OwnMessage> matched;
   for (const auto& [comm, messages] : by_rank) {
     const auto& [sends, receives] = messages;
     const std::string rank = "rank " + std::to_string(comm->rank);
@@ -33,10 +40,10 @@ Result<void> copy_own(const std::vector<Enqueued>& calls) {
       if (sent.count != received.count || sent.type != received.type)
         return Error{Errc::mismatch, rank + " sends itself " + std::to_string(sent.count) + " " + std::string(to_string(sent.type)) + " and receives " +
                                          std::to_string(received.count) + " " + std::string(to_string(received.type)), 0, "nccl"};
-      if (sent.count != 0) std::memmove(received.output, sent.input, sent.count * size_of(sent.type));
+      matched.push_back({sends[k], receives[k]});
     }
   }
-  return {};
+  return matched;
 }
 
 Work start(Communicator& host, const Enqueued& call) {
@@ -76,7 +83,10 @@ class Failures {
 
 /// One thread may have calls of several ranks, which wait for one another: so all are begun before any is waited for.
 Result<void> run_in_host_memory(const std::vector<Enqueued>& calls) {
-  if (auto copied = copy_own(calls); !copied) return copied;
+  const auto own = match_own(calls);
+  if (!own) return own.error();
+  for (const OwnMessage& message : *own)
+    if (const Call& sent = message.sent->call; sent.count != 0) std::memmove(message.received->call.output, sent.input, sent.count * size_of(sent.type));
   Failures failures;
   if (calls.size() == 1) {
     if (!to_itself(calls.front())) failures.note(calls.front(), run(*calls.front().comm->host, calls.front()));
@@ -94,12 +104,25 @@ Result<void> run_in_host_memory(const std::vector<Enqueued>& calls) {
   return failures.first();
 }
 
-/// The ranks' calls by turns: one that were a call ahead of another on the same GPU would wait for it.
+CudaMessage message_of(const Enqueued& enqueued) {
+  const Call& call = enqueued.call;
+  if (enqueued.kind == Kind::send) return CudaMessage::send(call.input, call.count, call.type, enqueued.peer, enqueued.stream);
+  return CudaMessage::receive(call.output, call.count, call.type, enqueued.peer, enqueued.stream);
+}
+
+/// The ranks' calls by turns: one that were a call ahead of another on the same GPU would wait for it. Then each rank's messages, all at once.
 Result<void> run_on_devices(const std::vector<Enqueued>& calls) {
+  if (auto own = match_own(calls); !own) return own.error();  // before any is enqueued, for which the peers would wait
   std::map<ncclComm*, std::deque<const Enqueued*>> left;
+  std::map<ncclComm*, std::pair<const Enqueued*, std::vector<CudaMessage>>> exchanges;
   for (const Enqueued& call : calls) {
-    if (call.kind != Kind::collective) return usage("ncclSend and ncclRecv aren't served on GPU memory yet, only in host memory (RONDO_NCCL_HOST=1)");
-    left[call.comm.get()].push_back(&call);
+    if (call.kind == Kind::collective) {
+      left[call.comm.get()].push_back(&call);
+    } else {
+      auto& [first, messages] = exchanges[call.comm.get()];
+      if (messages.empty()) first = &call;
+      messages.push_back(message_of(call));
+    }
   }
   Failures failures;
   while (!left.empty())
@@ -109,6 +132,7 @@ Result<void> run_on_devices(const std::vector<Enqueued>& calls) {
       own.pop_front();
       at = own.empty() ? left.erase(at) : std::next(at);
     }
+  for (const auto& [comm, exchange] : exchanges) failures.note(*exchange.first, comm->device->exchange(exchange.second));
   return failures.first();
 }
 

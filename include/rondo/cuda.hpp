@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "rondo/communicator.hpp"
@@ -21,9 +22,29 @@ struct CudaOptions {
   std::uint32_t blocks = 0;          ///< thread blocks that a call may take, 512 at most; 0: what the GPU has for each of its ranks
   std::uint32_t threads = 0;         ///< of a block: a multiple of 32 from 64 to 256; 0: as measured
   std::uint64_t piece_bytes = 0;     ///< the longest piece of a message that a block moves at once; 0: as measured
-  std::uint64_t staging_bytes = 32u << 20;  ///< GPU memory of this rank for what passes between ranks that can't read one another's buffers
+  std::uint64_t staging_bytes = 32u << 20;  ///< GPU memory of this rank for what passes between ranks that can't read one another's buffers: so much for
+                                            ///< collectives, and as much for messages
   std::chrono::nanoseconds timeout = std::chrono::minutes(30);  ///< of each wait of a call's blocks, above 0
   std::string algorithm;             ///< force this algorithm wherever it can serve; empty: the cost model chooses
+};
+
+/// One end of a message between two ranks, or of one to oneself.
+struct CudaMessage {
+  bool sends = false;        ///< to `peer`; else it is received from there
+  void* memory = nullptr;    ///< of this rank's GPU; read alone where it is sent
+  std::uint64_t count = 0;   ///< elements; the same at both ends
+  DataType type = DataType::f32;  ///< likewise
+  std::uint32_t peer = 0;    ///< the rank at the other end
+  void* stream = nullptr;    ///< a cudaStream_t: the message is a part of its order
+
+  /// The end of the rank that has it.
+  static CudaMessage send(const void* data, std::uint64_t count, DataType type, std::uint32_t to, void* stream) {
+    return {true, const_cast<void*>(data), count, type, to, stream};
+  }
+  /// The end of the rank that gets it.
+  static CudaMessage receive(void* data, std::uint64_t count, DataType type, std::uint32_t from, void* stream) {
+    return {false, data, count, type, from, stream};
+  }
 };
 
 /// The version of the CUDA runtime that is built in, such as "13.0"; empty: built without CUDA.
@@ -58,9 +79,34 @@ class CudaCommunicator {
 
   /// Enqueues a call on `stream`, a cudaStream_t of this rank's GPU (null: the default one). Buffers are memory of this GPU, belong to the caller, and must
   /// stay valid until the stream has come past the call; where ranks are threads of one process, until all ranks' streams have.
-  /// Errors: invalid_argument (arguments; memory that isn't this GPU's), unsupported (all_to_all_v; by turns a stream that is captured), and whatever check()
+  /// Errors: invalid_argument (arguments; memory that isn't this GPU's), unsupported (by turns a stream that is captured), and whatever check()
   /// says of earlier calls.
   Result<void> run(const Call& call, void* stream);
+
+  /// Enqueues this rank's ends of messages, which run side by side: none waits for another but for those before it between the same two ranks, the same
+  /// way. Messages between two ranks are matched in their order. Nobody else takes part, and they have no place in the collectives' order; yet what this
+  /// rank enqueues is run one after the other, so that a message that waits for its peer holds up this rank's calls behind it. Buffers as run()'s; where ranks
+  /// are threads of one process, a message's stay in use until the peer's stream has come past its end. A long message waits for its receiver, a short one
+  /// may not. Streams may differ: all wait until every one has come here, and go on when all messages have ended. Errors: as run(); unsupported (more than
+  /// 128 messages, or more peers than the GPU has thread blocks for), mismatch (what a rank sends itself): those before anything is enqueued. Ends of
+  /// other lengths or types are a mismatch that check() finds.
+  Result<void> exchange(std::span<const CudaMessage> messages);
+
+  /// exchange() of one message to rank `to`.
+  Result<void> send(const void* data, std::uint64_t count, DataType type, std::uint32_t to, void* stream) {
+    const CudaMessage message = CudaMessage::send(data, count, type, to, stream);
+    return exchange({&message, 1});
+  }
+
+  /// exchange() of one message of rank `from`.
+  Result<void> recv(void* data, std::uint64_t count, DataType type, std::uint32_t from, void* stream) {
+    const CudaMessage message = CudaMessage::receive(data, count, type, from, stream);
+    return exchange({&message, 1});
+  }
+
+  /// Communicator::all_to_all_v() on GPU memory, enqueued on `stream`: an exchange of a message from every rank to every other, which must come in the
+  /// same place among the messages of any two. Errors: as exchange(); invalid_argument (blocks that overlap, counts for another number of ranks).
+  Result<void> all_to_all_v(const void* input, const Blocks& sent, void* output, const Blocks& received, DataType type, void* stream);
 
   /// What the calls so far have met on the GPU; never waits, so of calls under way it may know nothing yet. Errors: mismatch (ranks disagree), peer_failed,
   /// deadline_exceeded (each names the rank), aborted. After one the communicator is broken: its calls do nothing, and return the same error.

@@ -78,7 +78,8 @@ Result<Fitted> fit(const Plan& plan, const FitRequest& request) {
   const std::uint64_t least_slice = request.threads * least_thread_bytes;
   // Slices share the staging: no more of them than it has room for, at a line of each slot.
   const std::uint64_t least_staging = std::uint64_t{header.depth} * header.scratch_chunks * slot_unit;
-  const std::uint64_t fitting = least_staging == 0 ? side_by_side : std::max<std::uint64_t>(1, request.layout.half_bytes / least_staging);
+  const bool shared = least_staging != 0 && request.slice_bytes == 0;
+  const std::uint64_t fitting = shared ? std::max<std::uint64_t>(1, request.layout.half_bytes / least_staging) : side_by_side;
   const std::uint64_t wanted = std::clamp<std::uint64_t>((longest + least_slice - 1) / least_slice, 1, std::min(side_by_side, fitting));
   Plan shaped = plan;
   const bool whole = header.protocol == Protocol::direct && header.piece_bytes != 0;  // nothing is staged, and the plan says how long pieces may be
@@ -92,7 +93,8 @@ Result<Fitted> fit(const Plan& plan, const FitRequest& request) {
   compiled.op = request.op;
   compiled.layout.lanes = max_lanes;
   compiled.layout.inline_lines = inline_lines;
-  compiled.layout.half_bytes = request.layout.half_bytes / wanted / slot_unit * slot_unit;
+  const std::uint64_t slice_bytes = request.slice_bytes != 0 ? request.slice_bytes : request.layout.half_bytes / wanted;
+  compiled.layout.half_bytes = slice_bytes / slot_unit * slot_unit;
   compiled.plan_hash = request.plan_hash;
   compiled.direct = request.direct;
   compiled.writes_peers = true;

@@ -17,6 +17,7 @@ struct FitRequest {
   DataType type = DataType::f32;
   ReduceOp op = ReduceOp::sum;
   AreaLayout layout;
+  std::uint64_t slice_bytes = 0;    ///< of the staging, for each slice; 0: they share it
   std::uint32_t blocks = 1;         ///< that one rank's call may take
   std::uint32_t threads = 1;        ///< of a block
   std::uint64_t piece_bytes = 0;    ///< the longest piece; 0: as measured (docs/design/0020-device-executor.md)

@@ -10,7 +10,13 @@
 
 namespace rondo::device {
 
-/// What stays the same between calls.
+/// The two ranks of a message, the sender first, among all.
+struct Pair {
+  std::uint32_t ranks[2] = {};
+  std::uint64_t* states[2] = {};  ///< RankWords::state of theirs
+};
+
+/// What stays the same between calls. A pair's slices count their calls each for itself, in RankWords of their own.
 struct Group {
   std::uint32_t rank = 0;
   std::uint32_t ranks = 1;
@@ -19,6 +25,8 @@ struct Group {
   HostWords* host = nullptr;
   std::uint64_t timeout_ns = 0;       ///< of each wait
   bool one_gpu = false;               ///< all ranks are on it: their words need be seen there alone
+  bool is_pair = false;
+  Pair pair;
 };
 
 /// A lane's part of the steps, and of their operands.
@@ -63,6 +71,9 @@ struct Job {
   ReduceOp op = ReduceOp::sum;
   bool hears_all = false;
   std::uint32_t inlined_bytes = 0;  ///< of an inlined plan, of the input at its beginning: they are wanted first of all
+  std::uint64_t message_bytes = 0;  ///< of a message: the plan is for one that is as long or longer. 0: each step has its own
+  bool follows = false;             ///< these blocks ran another call before, in the same kernel
+  bool stops = false;               ///< a block that would have to wait leaves, and goes on from there when it is started again
   double scale = 1;
   std::int64_t integer_scale = 1;
   const std::byte* input = nullptr;

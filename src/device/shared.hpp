@@ -18,6 +18,8 @@ struct Shared {
   std::uint64_t flag;  ///< call << 32 | history
   bool entered;        ///< all peers are known to have finished the call before the last one
   bool usable;
+  std::uint64_t place;    ///< in a call that this block stopped in
+  std::uint64_t exchanged;  ///< messages of an exchange that it is through with
   std::byte* bases[base_count(max_ranks)];
   void* pointers[2][max_operands];  ///< of a step's operands; the next step's are written while some threads still use this one's
   KernelCall kernel[2];             ///< likewise, of a reduction

@@ -22,18 +22,20 @@ class Walk : private Watch<Block> {
     pieces_ = job.pieces > slice ? (job.pieces - slice + job.slices - 1) / job.slices : 0;
   }
 
-  RONDO_HD void run() {
-    if (!enter()) return;
-    if (!run_lane()) return;
-    if (!job_.last_part) return;
+  /// False: this block has stopped, its rank has failed, or the call has parts to come.
+  RONDO_HD bool run() {
+    if (!enter()) return false;
+    if (!run_lane()) return false;
+    if (!job_.last_part) return false;
     if (lane_ == 0) copy_kept();
     finish();
+    return true;
   }
 
  private:
   using Watch = device::Watch<Block>;
   using Watch::block_, Watch::shared_, Watch::job_, Watch::slice_, Watch::call_;
-  using Watch::words, Watch::line, Watch::poll, Watch::fail;
+  using Watch::words, Watch::state, Watch::line, Watch::poll, Watch::fail;
 
   /// False: this rank has failed before, or does now.
   RONDO_HD bool enter() {
@@ -46,9 +48,9 @@ class Walk : private Watch<Block> {
       shared_.call = call;
       shared_.flag = call << 32 | chained(static_cast<std::uint32_t>(own.history), job_.digest);
       shared_.entered = call <= 2 || own.entered_by_all + 1 >= call;
-      shared_.usable = block_.load_relaxed(&own.state) == 0;
-      // Pairs with the peers' poll of it below. What this rank's calls before did lies before it without a release: those kernels have ended.
-      if (lane_ == 0 && slice_ == 0) block_.store_at_start(&own.started, call);
+      shared_.usable = block_.load_relaxed(state(group.rank)) == 0;
+      shared_.place = own.place;
+      if (lane_ == 0 && (slice_ == 0 || group.is_pair)) start(own, call);
     }
     block_.sync();
     call_ = shared_.call;
@@ -65,9 +67,27 @@ class Walk : private Watch<Block> {
     if (!shared_.entered)
       for (std::uint32_t r = block_.thread(); r < group.ranks; r += block_.threads())
         if (r != group.rank) failed |= !poll(&words(r).started, call_ - 1, r, 0, 0);
-    if (block_.any(failed)) return false;
+    if (block_.any(failed)) return leave(0, 0);
     if (block_.thread() == 0) introduce();
     return true;
+  }
+
+  /// Pairs with the peers' poll of it in enter().
+  RONDO_HD void start(RankWords& own, std::uint64_t call) {
+    if (job_.follows) return block_.store_release(&own.started, call);
+    block_.store_at_start(&own.started, call);  // what this rank's calls before did lies before it without a release: those kernels have ended
+  }
+
+  /// A wait has failed, or there is nothing yet where blocks don't wait. False.
+  RONDO_HD bool leave(std::uint64_t turn, std::uint32_t step) {
+    if (!job_.stops || block_.thread() != 0) return false;
+    const Group& group = job_.group;
+    RankWords& own = words(group.rank);
+    const std::uint64_t place = turn << 32 | step;
+    if (place != own.place) block_.store_relaxed(&group.host->moved, 1);
+    own.place = place;
+    block_.store_relaxed(&group.host->waiting, 1 + std::uint64_t{group.pair.ranks[1 - group.rank]});
+    return false;
   }
 
   /// What peers find in this block's line behind its first signal.
@@ -109,6 +129,10 @@ class Walk : private Watch<Block> {
     const std::uint64_t all_turns = pieces_ == 0 ? 0 : pieces_ + job_.skew;
     LanePart part{0, 0, static_cast<std::uint32_t>(all_turns), 0};
     if (job_.parts != nullptr) part = job_.parts[lane_];
+    if (job_.stops) {
+      part.begin_turn = static_cast<std::uint32_t>(shared_.place >> 32);
+      part.begin_step = static_cast<std::uint32_t>(shared_.place);
+    }
     for (std::uint64_t turn = part.begin_turn; turn < all_turns && turn <= part.end_turn; ++turn) {
       const std::uint32_t steps = turn == part.end_turn ? part.end_step : all_steps;
       for (std::uint32_t s = turn == part.begin_turn ? part.begin_step : 0; s < steps;) {
@@ -116,7 +140,7 @@ class Walk : private Watch<Block> {
         if (step.op == ExecOp::wait) {
           std::uint32_t waits = 1;
           while (s + waits < steps && steps_[s + waits].op == ExecOp::wait) ++waits;
-          if (!wait_all(s, waits, turn)) return false;
+          if (!wait_all(s, waits, turn)) return leave(turn, s);
           s += waits;
           continue;
         }
@@ -157,7 +181,7 @@ class Walk : private Watch<Block> {
     if (step.check_digest && block_.load_relaxed(&theirs.digest[parity_]) != shared_.flag)
       return fail(Outcome::mismatch, step.rank, step.source_step, piece, target, 0);
     // Whoever has failed gives its buffers back: they are touched right after this look, or not at all.
-    if (step.attaches != 0 && block_.load_relaxed(&words(step.rank).state) != 0)
+    if (step.attaches != 0 && block_.load_relaxed(state(step.rank)) != 0)
       return fail(Outcome::peer_failed, step.rank, step.source_step, piece, target, 0);
     if (step.attaches != 0 && piece == 0)
       for (std::uint32_t output = 0; output < 2; ++output)
@@ -191,8 +215,9 @@ class Walk : private Watch<Block> {
 
   RONDO_HD void move(const ExecStep& step, std::uint64_t piece) {
     const std::uint64_t begin = (slice_ + piece * job_.slices) * job_.piece_bytes;
-    if (begin >= step.chunk_bytes) return;
-    const std::uint64_t left = step.chunk_bytes - begin;
+    const std::uint64_t chunk_bytes = job_.message_bytes != 0 ? job_.message_bytes : step.chunk_bytes;
+    if (begin >= chunk_bytes) return;
+    const std::uint64_t left = chunk_bytes - begin;
     const std::uint64_t bytes = left < job_.piece_bytes ? left : job_.piece_bytes;
     const std::uint32_t total = std::uint32_t{step.sources} + step.destinations;
     turn_over_ ^= 1;
@@ -218,11 +243,11 @@ class Walk : private Watch<Block> {
       for (std::uint32_t s = 0; s < job_.kept.steps; ++s) move(steps_[s], piece);
   }
 
-  /// The last block counts the call: those that come later in the stream see it.
+  /// The last block counts the call, of a pair each slice's: those that come later in the stream see it.
   RONDO_HD void finish() {
     if (block_.thread() != 0) return;
     RankWords& own = words(job_.group.rank);
-    const std::uint64_t blocks = std::uint64_t{job_.lane_count} * job_.slices;
+    const std::uint64_t blocks = std::uint64_t{job_.lane_count} * (job_.group.is_pair ? 1 : job_.slices);
     if (blocks > 1) {
       if (block_.add(&own.arrivals, 1) + 1 != blocks) return;
       own.arrivals = 0;
@@ -230,6 +255,9 @@ class Walk : private Watch<Block> {
     own.history = shared_.flag & 0xffffffff;
     if (job_.hears_all) own.entered_by_all = call_;
     own.call = call_;
+    if (!job_.stops) return;
+    own.place = 0;
+    block_.store_relaxed(&job_.group.host->moved, 1);
   }
 
   RONDO_HD bool inline_move(const ExecStep& step);

@@ -15,7 +15,11 @@ class Watch {
   RONDO_HD Watch(Block& block, const Job& job, std::uint32_t slice) : block_(block), shared_(block.shared()), job_(job), slice_(slice) {}
 
  protected:
-  RONDO_HD RankWords& words(std::uint32_t rank) const { return *reinterpret_cast<RankWords*>(job_.group.areas[rank]); }
+  /// Of the rank's calls; those of a pair are this slice's.
+  RONDO_HD RankWords& words(std::uint32_t rank) const {
+    return reinterpret_cast<RankWords*>(job_.group.areas[rank])[job_.group.is_pair ? slice_ : 0];
+  }
+  RONDO_HD std::uint64_t* state(std::uint32_t rank) const { return job_.group.is_pair ? job_.group.pair.states[rank] : &words(rank).state; }
   RONDO_HD LaneWords& line(std::uint32_t rank, std::uint32_t lane) const {
     return *reinterpret_cast<LaneWords*>(job_.group.areas[rank] + job_.group.layout.lane(slice_, lane));
   }
@@ -27,6 +31,10 @@ class Watch {
       // pairs with signal(), or with enter() of that rank
       const std::uint64_t seen = block_.load_acquire(word);
       if (static_cast<std::int64_t>(seen - target) >= 0) return true;  // a difference, so that numbers may wrap
+      if (job_.stops) {
+        (void)goes_on(since, rank, source_step, piece, target, seen);
+        return false;
+      }
       if (spin % looks == looks - 1 && !goes_on(since, rank, source_step, piece, target, seen)) return false;
       block_.relax(spin);
     }
@@ -49,11 +57,11 @@ class Watch {
   RONDO_HD bool goes_on(std::uint64_t& since, std::uint32_t rank, std::uint64_t source_step, std::uint64_t piece, std::uint64_t target,
                         std::uint64_t seen) {
     const Group& group = job_.group;
-    if (block_.load_relaxed(&words(group.rank).state) != 0) return false;  // another block of this rank has said why
+    if (block_.load_relaxed(state(group.rank)) != 0) return false;  // another block of this rank has said why
     const std::uint64_t now = block_.now_ns();
     if (since == 0) since = now;
     if (block_.load_relaxed(&group.host->abort) != 0) return fail(Outcome::aborted, group.rank, source_step, piece, target, seen);
-    if (block_.load_relaxed(&words(rank).state) != 0) return fail(Outcome::peer_failed, rank, source_step, piece, target, seen);
+    if (block_.load_relaxed(state(rank)) != 0) return fail(Outcome::peer_failed, rank, source_step, piece, target, seen);
     if (now - since > group.timeout_ns) return fail(Outcome::deadline_exceeded, rank, source_step, piece, target, seen);
     return true;
   }
@@ -61,10 +69,11 @@ class Watch {
   /// The first to find something out says it for all.
   RONDO_HD bool fail(Outcome outcome, std::uint32_t rank, std::uint64_t source_step, std::uint64_t piece, std::uint64_t target, std::uint64_t seen) {
     const Group& group = job_.group;
-    if (!block_.claim(&words(group.rank).state, static_cast<std::uint64_t>(outcome))) return false;
+    if (!block_.claim(state(group.rank), static_cast<std::uint64_t>(outcome))) return false;
     Report& report = group.host->report;
     report.call = call_;
-    report.rank = rank;
+    report.rank = group.is_pair ? group.pair.ranks[rank] : rank;
+    report.message = group.is_pair ? group.rank == 0 ? Report::sent : Report::received : Report::none;
     report.source_step = source_step;
     report.piece = piece;
     report.awaited = target;

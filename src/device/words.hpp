@@ -26,6 +26,9 @@ struct alignas(128) RankWords {
   std::uint64_t history;         ///< digests of all calls so far, chained
   std::uint64_t entered_by_all;  ///< the last call in which it heard from every peer
   std::uint64_t arrivals;        ///< blocks that are through with the call
+  std::uint64_t exchange;        ///< by turns, of a pair: the exchange that it is in,
+  std::uint64_t exchanged;       ///< how many of its messages it is through with,
+  std::uint64_t place;           ///< and where it stopped in the next: turn << 32 | step
 };
 
 /// Progress of one lane in one slice. `digest` and `buffers`, by call parity, are written before a call's first signal.
@@ -43,6 +46,8 @@ struct alignas(16) Cell {
 
 /// What a rank found out, in memory that its host reads. `outcome` is written last.
 struct Report {
+  enum Message : std::uint64_t { none, sent, received };
+
   std::uint64_t outcome;
   std::uint64_t call;
   std::uint64_t rank;         ///< whom it is about
@@ -50,24 +55,30 @@ struct Report {
   std::uint64_t piece;
   std::uint64_t awaited;      ///< how many signals of that lane it waits for
   std::uint64_t seen;
+  std::uint64_t message;      ///< whether the call was one
 };
 
 /// What a rank's host and its blocks tell one another.
 struct HostWords {
   std::uint64_t abort;  ///< not 0: all waits end
   std::uint64_t done;   ///< where ranks take turns: calls that have ended, for which streams wait
+  std::uint64_t waiting;  ///< by turns: 1 + the rank that a block of an exchange stopped for; 0: none did
+  std::uint64_t moved;    ///< by turns: some block of an exchange came further
   Report report;
 };
 
 /// Offsets in a rank's area. All ranks use equal ones.
 struct AreaLayout {
   std::uint64_t half_bytes = 0;  ///< staging of one call parity, which a call's slices share; a multiple of 256
+  std::uint32_t heads = 1;       ///< RankWords at its beginning: one, or one a slice
+  std::uint32_t slices = max_slices;
+  std::uint32_t lanes = max_lanes;
 
   RONDO_HD std::uint64_t lane(std::uint32_t slice, std::uint32_t lane_index) const {
-    return sizeof(RankWords) + (std::uint64_t{slice} * max_lanes + lane_index) * sizeof(LaneWords);
+    return std::uint64_t{heads} * sizeof(RankWords) + (std::uint64_t{slice} * lanes + lane_index) * sizeof(LaneWords);
   }
   RONDO_HD std::uint64_t cells(std::uint64_t parity) const {
-    return lane(max_slices, 0) + parity * inline_lines * cells_per_line * sizeof(Cell);
+    return lane(slices, 0) + parity * inline_lines * cells_per_line * sizeof(Cell);
   }
   RONDO_HD std::uint64_t staging(std::uint64_t parity) const { return (cells(2) + 255) / 256 * 256 + parity * half_bytes; }
   RONDO_HD std::uint64_t total_bytes() const { return staging(2); }

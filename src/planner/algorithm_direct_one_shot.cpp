@@ -52,27 +52,31 @@ Program to_root(const PlanHeader& header, std::uint32_t rank) {
   return lane.take_program();
 }
 
-/// The others read the root's.
+/// The others read the root's, or what is sent.
 Program from_root(const PlanHeader& header, std::uint32_t rank) {
+  const bool sent = header.collective == Collective::send_recv;
+  const std::uint32_t root = sent ? 0 : header.root;
   const std::uint32_t block = block_for(header.collective, rank);
   LaneBuilder lane;
   lane.signal();
-  if (rank == header.root) {
-    lane.copy(input(block), {output(0)});
+  if (rank == root) {
+    if (!sent) lane.copy(input(block), {output(0)});
     wait_for_others(header, rank, read, lane);
   } else {
-    lane.wait(header.root, begun);
-    lane.copy(input_of(header.root, block), {output(0)});
+    lane.wait(root, begun);
+    lane.copy(input_of(root, block), {output(0)});
     lane.signal();
   }
   return lane.take_program();
 }
 
-bool reads_one(Collective collective) { return collective == Collective::broadcast || collective == Collective::scatter; }
+bool reads_one(Collective collective) {
+  return collective == Collective::broadcast || collective == Collective::scatter || collective == Collective::send_recv;
+}
 
 Program program(const PlanHeader& header, std::uint32_t rank) {
-  if (!is_rooted(header.collective)) return everybody(header, rank);
-  return reads_one(header.collective) ? from_root(header, rank) : to_root(header, rank);
+  if (reads_one(header.collective)) return from_root(header, rank);
+  return is_rooted(header.collective) ? to_root(header, rank) : everybody(header, rank);
 }
 
 std::string_view objection(const Request& request, const CostModel&, const PlanLimits&) {
@@ -87,6 +91,9 @@ std::string_view objection(const Request& request, const CostModel&, const PlanL
     case Collective::broadcast:
     case Collective::gather:
     case Collective::scatter: break;
+    case Collective::send_recv:
+      if (!request.symmetric) return "the kernel copies for collectives alone";
+      break;
     default: return other_collective;
   }
   return direct_objection(request);
@@ -103,7 +110,7 @@ Cost predict(const Request& request, const CostModel& cost, const PlanLimits& li
   const double blocks = others * terms.block;
   if (!request.symmetric) terms.copied_by_kernel(is_rooted(request.collective) ? blocks / terms.ranks : blocks);
   const bool reduces = is_reduction(request.collective);
-  const double own = reduces ? 0 : terms.copy(terms.block);
+  const double own = reduces || request.collective == Collective::send_recv ? 0 : terms.copy(terms.block);
   double moving = 0;
   if (reads_one(request.collective)) moving = terms.lopsided(std::max(own, terms.pull_from_one(terms.block, 1, terms.ranks)), own + terms.pull(blocks));
   else if (is_rooted(request.collective)) moving = own + (reduces ? terms.pull_and_add(blocks) : terms.pull(blocks));

@@ -68,7 +68,7 @@ Result<void> HostGpu::run(const HostCall& call, std::vector<std::uint32_t> prese
     if (!one) return one.error();
     fitted.push_back(std::move(*one));
     const Executable& exec = fitted.back().executable;
-    device::Group group{rank, ranks_, layout_, {}, &hosts_[rank], timeout_ns, true};
+    device::Group group{rank, ranks_, layout_, {}, &hosts_[rank], timeout_ns, true, false, {}};
     std::copy(places_.begin(), places_.end(), group.areas);
     jobs[rank] = job_of(fitted.back(), group, call.op);
     jobs[rank].steps = exec.steps.data();

@@ -1,10 +1,12 @@
 // Kernels of a made-up GPU: a thread a block.
+#include <functional>
 #include <thread>
 #include <vector>
 
 #include "cuda/gpu_ranks.hpp"
 #include "device/cuda/launch.hpp"
 #include "device/host_block.hpp"
+#include "device/run_messages.hpp"
 #include "device/walk.hpp"
 #include "kernels/cuda/element.hpp"
 #include "made_up_gpu/arena.hpp"
@@ -20,19 +22,37 @@ void run_block(const Job& job, DataType type, std::uint32_t lane, std::uint32_t 
   cuda::with_type(type, [&](auto element) { Walk<decltype(element), test::HostBlock>(block, job, lane, slice).run(); });
 }
 
-}  // namespace
+void run_block_of(const Exchange& exchange, const std::vector<Message>& messages, std::uint32_t number) {
+  test::HostBlockState state(1);
+  test::HostBlock block(state, 0);
+  Job job;
+  run_messages(block, job, exchange, messages.data(), number);
+}
 
-Result<void> launch(const Job& job, DataType type, bool, void* stream) {
+/// In the order of the stream, when the GPU has no other process's kernels on it.
+void run_blocks(void* stream, std::uint32_t count, std::function<void(std::uint32_t)> block) {
   test::made_up::Stream& on = test::made_up::stream_of(stream);
-  const auto kernel = [job, type, gpu = on.gpu] {
+  const auto kernel = [count, block = std::move(block), gpu = on.gpu] {
     test::made_up::enter_gpu(gpu);
     std::vector<std::jthread> blocks;
-    for (std::uint32_t slice = 0; slice < job.slices; ++slice)
-      for (std::uint32_t lane = 0; lane < job.lane_count; ++lane) blocks.emplace_back([&job, type, lane, slice] { run_block(job, type, lane, slice); });
+    for (std::uint32_t number = 0; number < count; ++number) blocks.emplace_back([&block, number] { block(number); });
     blocks.clear();  // joins them
     test::made_up::leave_gpu(gpu);
   };
   on.enqueue({kernel, true});
+}
+
+}  // namespace
+
+Result<void> launch(const Job& job, DataType type, bool, void* stream) {
+  const auto block = [job, type](std::uint32_t number) { run_block(job, type, number % job.lane_count, number / job.lane_count); };
+  run_blocks(stream, job.lane_count * job.slices, block);
+  return {};
+}
+
+Result<void> launch_exchange(const Exchange& exchange, const Message* messages, void* stream) {
+  const std::vector<Message> kept(messages, messages + exchange.messages);
+  run_blocks(stream, exchange.blocks, [exchange, kept](std::uint32_t number) { run_block_of(exchange, kept, number); });
   return {};
 }
 

@@ -88,12 +88,28 @@ TEST_CASE("NCCL's collectives give right results on GPU memory, all ranks' calls
   CHECK(device == 0);
 }
 
-TEST_CASE("what NCCL's interface doesn't serve on GPU memory is a usage error that says so") {
-  GpuRanks ranks(2);
+TEST_CASE("NCCL's messages on GPU memory: everybody's to everybody in a group, and what makes no sense") {
+  GpuRanks ranks(3);
+  REQUIRE(ncclGroupStart() == ncclSuccess);
+  for (std::size_t r = 0; r < 3; ++r)
+    for (std::size_t peer = 0; peer < 3; ++peer) {
+      const auto at = [&](const GpuBuffer& buffer) { return reinterpret_cast<float*>(buffer.data()) + peer * elements; };
+      REQUIRE(ncclSend(at(ranks.inputs[r]), elements, ncclFloat32, static_cast<int>(peer), ranks.comms[r], ranks.streams[r]) == ncclSuccess);
+      REQUIRE(ncclRecv(at(ranks.outputs[r]), elements, ncclFloat32, static_cast<int>(peer), ranks.comms[r], ranks.streams[r]) == ncclSuccess);
+    }
+  REQUIRE(ncclGroupEnd() == ncclSuccess);
+  for (const cudaStream_t stream : ranks.streams) (void)cudaStreamSynchronize(stream);
+  for (std::size_t r = 0; r < 3; ++r)
+    for (std::size_t peer = 0; peer < 3; ++peer)
+      CHECK(ranks.output(r)[peer * elements + 5] == static_cast<float>((r * elements + 5) % 7 + 10 * peer));
   CHECK(ranks.each([](float* in, float*, ncclComm_t comm, cudaStream_t stream) {
     return ncclSend(in, elements, ncclFloat32, 0, comm, stream);
   }) == ncclInvalidUsage);
-  CHECK(last_error_has("aren't served on GPU memory yet"));
+  CHECK(last_error_has("rank 0 has 1 ncclSend and 0 ncclRecv with itself"));
+}
+
+TEST_CASE("what NCCL's interface doesn't serve on GPU memory is a usage error that says so") {
+  GpuRanks ranks(2);
   float factor = 2;
   ncclRedOp_t op{};
   CHECK(ncclRedOpCreatePreMulSum(&op, &factor, ncclFloat32, ncclScalarDevice, ranks.comms[0]) == ncclInvalidUsage);

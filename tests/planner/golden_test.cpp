@@ -50,6 +50,7 @@ const Golden golden_plans[] = {
     {"direct_one_shot", Collective::all_reduce, 3, true},
     {"direct_one_shot", Collective::broadcast, 3, true},
     {"direct_one_shot", Collective::gather, 3, true},
+    {"direct_one_shot", Collective::send_recv, 2, true},
     {"direct_one_shot", Collective::all_to_all, 3, true},
     {"direct_two_shot", Collective::all_reduce, 3, true},
     {"direct_push", Collective::all_reduce, 3, true},

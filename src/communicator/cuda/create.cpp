@@ -24,6 +24,7 @@ constexpr std::uint32_t usual_threads = 256;  ///< of a block: docs/design/0020-
 constexpr long default_connections = 8;  ///< CUDA's, of a process to a GPU
 constexpr long streams_of_rank = 4;      ///< its own, its caller's, and those on which the caller copies and computes
 constexpr std::uint64_t plan_bytes = 4u << 20;  ///< for the arrays of some hundred plans
+constexpr std::uint64_t message_plan_bytes = 1u << 20;  ///< likewise of plans of two ranks, which are shorter
 constexpr std::uint64_t staging_unit = 256;  // halves of the staging begin at such addresses
 
 /// What a rank says of itself; plain bytes.
@@ -160,10 +161,10 @@ bool take_turns(const std::vector<Introduction>& all) {
 }
 
 /// Blocks must all run at once, with those of the ranks they wait for; by turns, they wait for nobody.
-std::uint32_t blocks_for(const CudaOptions& options, const std::vector<Introduction>& all, bool by_turns) {
+std::uint32_t room_for_each(const std::vector<Introduction>& all, bool by_turns) {
   std::uint32_t least = device::max_slices;
   for (const Introduction& one : all) least = std::min(least, std::max(1u, one.room_blocks / (by_turns ? 1 : sharing(one, all))));
-  return options.blocks == 0 ? least : std::min(options.blocks, least);
+  return least;
 }
 
 /// Streams share CUDA's connections to a GPU. A call that waits for its rank's call before it keeps what is behind it in its connection from running: perhaps
@@ -200,7 +201,9 @@ Result<void> take_memory(CudaParts& parts) {
   parts.group.ranks = host.size();
   parts.group.layout.half_bytes = parts.options.staging_bytes / 2 / staging_unit * staging_unit;
   parts.group.timeout_ns = static_cast<std::uint64_t>(parts.options.timeout.count());
-  parts.transport = make_cuda_ipc_transport({parts.device, parts.group.layout.total_bytes()});
+  const std::uint32_t ways = 2 * (host.size() - 1);  // to each peer, and from it
+  parts.pairs = device::pair_areas(parts.group.layout.total_bytes(), parts.options.staging_bytes, host.size(), std::max(1u, parts.blocks / std::max(1u, ways)));
+  parts.transport = make_cuda_ipc_transport({parts.device, parts.pairs.total_bytes(host.size())});
   auto address = parts.transport->address();
   if (auto agreed = agree(host, address ? Result<void>{} : address.error()); !agreed) return agreed;
   const std::size_t bytes = address->bytes.size();
@@ -220,13 +223,20 @@ Result<void> take_words(CudaParts& parts) {
   auto arena = DeviceArena::take(plan_bytes);
   if (!arena) return arena.error();
   parts.plans = std::move(*arena);
+  for (DeviceArena* const arrays : {&parts.senders, &parts.receivers}) {
+    auto taken = DeviceArena::take(message_plan_bytes);
+    if (!taken) return taken.error();
+    *arrays = std::move(*taken);
+  }
   parts.group.host = static_cast<device::HostWords*>(parts.words.get());
   auto stream = make_stream();
   if (!stream) return stream.error();
   parts.own_stream = std::move(*stream);
-  auto event = make_event();
-  if (!event) return event.error();
-  parts.last_call = std::move(*event);
+  for (CudaEvent* const event : {&parts.last_call, &parts.joined}) {
+    auto made = make_event();
+    if (!made) return made.error();
+    *event = std::move(*made);
+  }
   return device::load_kernels(parts.own_stream.get());
 }
 
@@ -256,7 +266,8 @@ Result<CudaCommunicator> CudaCommunicator::create(Communicator& host, const Cuda
   parts.device = mine->device;
   parts.by_turns = take_turns(*all);
   if (!parts.by_turns) warn_of_connections((*all)[parts.host->rank()], *all);
-  parts.blocks = blocks_for(options, *all, parts.by_turns);
+  parts.room = room_for_each(*all, parts.by_turns);
+  parts.blocks = options.blocks == 0 ? parts.room : std::min(options.blocks, parts.room);
   parts.threads = threads_of(options);
   parts.one_process = std::all_of(all->begin(), all->end(), [&](const Introduction& one) { return one.process == mine->process; });
   parts.group.one_gpu = sharing(*mine, *all) == all->size() && !parts.by_turns;  // that is a scope within a process

@@ -32,13 +32,32 @@ PlanningOptions planning_of(const CudaParts& parts) {
   return options;
 }
 
+/// "call 7", "message 7 to rank 1": counted for those two and that way.
+std::string call_of(const device::Report& report) {
+  const std::string number = std::to_string(report.call);
+  if (report.message == device::Report::none) return "call " + number;
+  return "message " + number + (report.message == device::Report::sent ? " to rank " : " from rank ") + std::to_string(report.rank);
+}
+
+std::string differs_in(const device::Report& report) {
+  if (report.message == device::Report::none) return " is in another call: other collective, count, type, operation, root or plan";
+  return " has another message there: other count or type, or one is of an all_to_all_v";
+}
+
+DevicePlanSource source_of(const CudaParts& parts) {
+  return {parts.topology, parts.cost, planning_of(parts), parts.group, parts.blocks, parts.threads, parts.options.piece_bytes, 0, parts.by_turns};
+}
+
 }  // namespace
+
+Error captured_by_turns() {
+  return Error{Errc::unsupported, "ranks that share a GPU as processes need the host in the course of a call: it can't be captured into a graph", 0, "CUDA"};
+}
 
 CudaCommunicator::Impl::Impl(CudaParts parts)
     : parts_(std::move(parts)),
-      plans_(DevicePlanSource{parts_.topology, parts_.cost, planning_of(parts_), parts_.group, parts_.blocks, parts_.threads,
-                              parts_.options.piece_bytes, parts_.by_turns},
-             std::move(parts_.plans)) {}
+      plans_(source_of(parts_), std::move(parts_.plans)),
+      messages_(source_of(parts_), parts_.pairs, parts_.one_process, std::move(parts_.senders), std::move(parts_.receivers)) {}
 
 Result<void> CudaCommunicator::Impl::take_turns() {
   if (!parts_.by_turns) return {};
@@ -128,9 +147,7 @@ Result<bool> CudaCommunicator::Impl::captures(cudaStream_t stream) const {
 Result<void> CudaCommunicator::Impl::enqueue_by_turns(const device::Job& job, const DevicePlan& plan, DataType type, cudaStream_t stream) {
   const auto captured = captures(stream);
   if (!captured) return captured.error();
-  if (*captured)
-    return Error{Errc::unsupported, "ranks that share a GPU as processes need the host between a call's rounds: it can't be captured into a graph", 0,
-                 "CUDA"};
+  if (*captured) return captured_by_turns();
   return turns_->enqueue(job, plan, type, stream);
 }
 
@@ -146,36 +163,44 @@ void CudaCommunicator::Impl::keep_step() const {
     }
 }
 
-/// Behind the call before, on whatever stream that was. In a capture the graph's own order has to do.
-Result<void> CudaCommunicator::Impl::enqueue(const device::Job& job, const DevicePlan& plan, DataType type, cudaStream_t stream) {
-  const auto asked = captures(stream);
-  if (!asked) return asked.error();
-  const bool captured = *asked;
-  if (!captured && called_ && stream != last_stream_)
-    if (auto waits = cuda_result(cudaStreamWaitEvent(stream, parts_.last_call.get(), 0), "waiting for the call before"); !waits) return waits;
-  if (!captured) keep_step();
-  if (auto started = device::launch(job, type, plan.reduces, stream); !started) return started;
-  if (captured) return {};
-  parts_.enqueued->fetch_add(1, std::memory_order_release);  // pairs with the peers' keep_step()
+/// On whatever stream that was. In a capture the graph's own order has to do.
+Result<void> CudaCommunicator::Impl::follow_last_call(cudaStream_t stream) const {
+  if (!called_ || stream == last_stream_) return {};
+  return cuda_result(cudaStreamWaitEvent(stream, parts_.last_call.get(), 0), "waiting for the call before");
+}
+
+Result<void> CudaCommunicator::Impl::mark_last_call(cudaStream_t stream) {
   if (auto recorded = cuda_result(cudaEventRecord(parts_.last_call.get(), stream), "marking the call's end"); !recorded) return recorded;
   last_stream_ = stream;
   called_ = true;
   return {};
 }
 
+Result<void> CudaCommunicator::Impl::enqueue(const device::Job& job, const DevicePlan& plan, DataType type, cudaStream_t stream) {
+  const auto captured = captures(stream);
+  if (!captured) return captured.error();
+  if (*captured) return device::launch(job, type, plan.reduces, stream);
+  if (auto waits = follow_last_call(stream); !waits) return waits;
+  keep_step();
+  if (auto started = device::launch(job, type, plan.reduces, stream); !started) return started;
+  parts_.enqueued->fetch_add(1, std::memory_order_release);  // pairs with the peers' keep_step()
+  return mark_last_call(stream);
+}
+
 Result<void> CudaCommunicator::Impl::check() const {
-  if (turns_)
-    if (auto met = turns_->failure()) return *met;
   const device::Report& report = words().report;
   const auto outcome = static_cast<device::Outcome>(seen(report.outcome));
-  if (outcome == device::Outcome::running) return {};
+  if (outcome == device::Outcome::running) {
+    if (turns_)
+      if (auto met = turns_->failure()) return *met;
+    return {};
+  }
   const std::string peer = "rank " + std::to_string(report.rank);
-  const std::string place = " (call " + std::to_string(report.call) + " of rank " + std::to_string(parts_.group.rank) + ", lane " +
+  const std::string place = " (" + call_of(report) + " of rank " + std::to_string(parts_.group.rank) + ", lane " +
                             std::to_string(report.source_step >> 16) + ", step " + std::to_string(report.source_step & 0xffff) + ", piece " +
                             std::to_string(report.piece) + ")";
   switch (outcome) {
-    case device::Outcome::mismatch:
-      return Error{Errc::mismatch, peer + " is in another call: other collective, count, type, operation, root or plan" + place, 0, "GPU"};
+    case device::Outcome::mismatch: return Error{Errc::mismatch, peer + differs_in(report) + place, 0, "GPU"};
     case device::Outcome::peer_failed: return Error{Errc::peer_failed, peer + " has failed" + place, 0, "GPU"};
     case device::Outcome::deadline_exceeded: return Error{Errc::deadline_exceeded, peer + " was waited for in vain" + place, 0, "GPU"};
     default: return Error{Errc::aborted, "abort() was called" + place, 0, "GPU"};
@@ -222,6 +247,10 @@ std::uint32_t CudaCommunicator::size() const { return impl_->parts().group.ranks
 int CudaCommunicator::device() const { return impl_->parts().device; }
 std::uint32_t CudaCommunicator::blocks() const { return impl_->parts().blocks; }
 Result<void> CudaCommunicator::run(const Call& call, void* stream) { return impl_->run(call, static_cast<cudaStream_t>(stream)); }
+Result<void> CudaCommunicator::exchange(std::span<const CudaMessage> messages) { return impl_->run_messages(messages, Collective::send_recv); }
+Result<void> CudaCommunicator::all_to_all_v(const void* input, const Blocks& sent, void* output, const Blocks& received, DataType type, void* stream) {
+  return impl_->all_to_all_v(input, sent, output, received, type, stream);
+}
 Result<void> CudaCommunicator::check() const { return impl_->check(); }
 Result<void> CudaCommunicator::use_plan(const Plan& plan, bool unverified) { return impl_->use_plan(plan, unverified); }
 Result<Plan> CudaCommunicator::plan_for(const Call& call) const { return impl_->plan_for(call); }

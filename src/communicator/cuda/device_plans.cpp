@@ -51,6 +51,7 @@ Result<std::unique_ptr<DevicePlan>> DevicePlans::prepare(const PlanKey& key) con
   request.blocks = source_.blocks;
   request.threads = source_.threads;
   request.piece_bytes = source_.piece_bytes;
+  request.slice_bytes = source_.slice_bytes;
   request.plan_hash = imported != imported_.end() ? imported->second.hash : header_hash(planned->header);
   request.direct = key.symmetric;
   const std::uint32_t rank = source_.group.rank;

@@ -38,6 +38,7 @@ struct DevicePlanSource {
   std::uint32_t blocks = 1;
   std::uint32_t threads = 1;
   std::uint64_t piece_bytes = 0;
+  std::uint64_t slice_bytes = 0;  ///< as FitRequest has it
   bool by_turns = false;  ///< ranks' blocks don't run side by side
 };
 

@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "communicator/cuda/device_plans.hpp"
 #include "communicator/cuda/memory.hpp"
+#include "communicator/cuda/message_plans.hpp"
 #include "communicator/cuda/turns.hpp"
 #include "device/words.hpp"
 #include "rondo/cuda.hpp"
@@ -21,7 +23,8 @@ namespace rondo {
 struct CudaParts {
   CudaOptions options;
   int device = 0;
-  std::uint32_t blocks = 1;
+  std::uint32_t blocks = 1;   ///< that a collective may take
+  std::uint32_t room = 1;     ///< blocks that the GPUs run at once for each of their ranks
   std::uint32_t threads = 1;
   bool one_process = false;
   bool by_turns = false;   ///< some ranks share a GPU as processes
@@ -29,14 +32,27 @@ struct CudaParts {
   std::unique_ptr<Transport> transport;
   PinnedMemory words;      ///< HostWords
   DeviceArena plans;       ///< for their arrays
+  DeviceArena senders, receivers;  ///< likewise, of messages
   CudaStream own_stream;   ///< for uploads
   CudaEvent last_call;     ///< behind the call that was enqueued last
+  CudaEvent joined;        ///< for streams of an exchange
   std::unique_ptr<std::atomic<std::uint64_t>> enqueued;  ///< calls of this rank so far, but for those in graphs
   std::vector<const std::atomic<std::uint64_t>*> beside;  ///< the same of the other ranks of this process on this GPU
   device::Group group;
+  device::PairAreas pairs;
   Topology topology;       ///< with the ranks on their GPUs
   CostModel cost;
 };
+
+/// A message of a rank to itself.
+struct OwnCopy {
+  const void* from = nullptr;
+  void* to = nullptr;
+  std::uint64_t bytes = 0;
+};
+
+/// What a stream that is captured hears.
+Error captured_by_turns();
 
 class CudaCommunicator::Impl {
  public:
@@ -50,6 +66,8 @@ class CudaCommunicator::Impl {
   const CudaParts& parts() const { return parts_; }
   Communicator& host() { return *parts_.host; }
   Result<void> run(const Call& call, cudaStream_t stream);
+  Result<void> run_messages(std::span<const CudaMessage> messages, Collective collective);
+  Result<void> all_to_all_v(const void* input, const Blocks& sent, void* output, const Blocks& received, DataType type, void* stream);
   Result<void> check() const;
   Result<void> use_plan(const Plan& plan, bool unverified);
   Result<Plan> plan_for(const Call& call) const;
@@ -58,15 +76,24 @@ class CudaCommunicator::Impl {
  private:
   PlanKey key_of(const Call& call) const;
   Result<void> wrong_memory(const void* memory, const char* name) const;
+  Result<std::vector<OwnCopy>> own_copies(std::span<const CudaMessage> messages) const;
+  Result<std::vector<device::Message>> ends_of(std::span<const CudaMessage> messages, Collective collective);
+  Result<void> enqueue_exchange(const device::Exchange& exchange, const std::vector<device::Message>& ends, const std::vector<OwnCopy>& copies,
+                                const std::vector<cudaStream_t>& streams);
+  Result<void> enqueue_messages(const device::Exchange& exchange, const std::vector<device::Message>& ends, cudaStream_t stream);
   Result<void> enqueue(const device::Job& job, const DevicePlan& plan, DataType type, cudaStream_t stream);
   Result<void> enqueue_by_turns(const device::Job& job, const DevicePlan& plan, DataType type, cudaStream_t stream);
   Result<bool> captures(cudaStream_t stream) const;
+  Result<void> follow_last_call(cudaStream_t stream) const;
+  Result<void> mark_last_call(cudaStream_t stream);
   void keep_step() const;
   bool calls_end() const;
   device::HostWords& words() const { return *static_cast<device::HostWords*>(parts_.words.get()); }
 
   CudaParts parts_;
   DevicePlans plans_;
+  MessagePlans messages_;
+  std::uint64_t exchanges_ = 0;
   cudaStream_t last_stream_ = nullptr;
   bool called_ = false;  ///< last_call was recorded
   std::unique_ptr<Turns> turns_;  ///< where ranks take them

@@ -2,6 +2,7 @@
 
 #include <cuda.h>
 
+#include <algorithm>
 #include <limits>
 #include <thread>
 #include <type_traits>
@@ -17,6 +18,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::microseconds brisk{200};  ///< so long an event is asked for without a pause
 constexpr std::chrono::microseconds pause{50};
+constexpr std::chrono::microseconds longest_pause{500};  ///< between looks at messages that don't come
 
 using WaitValue = CUresult(CUDAAPI*)(CUstream, CUdeviceptr, cuuint64_t, unsigned);
 
@@ -29,6 +31,13 @@ WaitValue wait_value() {
   }();
   return found;
 }
+
+bool has_failed(device::HostWords& words) {
+  return std::atomic_ref<std::uint64_t>(words.report.outcome).load(std::memory_order_acquire) != 0;  // pairs with fail() on the GPU
+}
+
+/// What it was, and 0 from now on.
+std::uint64_t take_word(std::uint64_t& word) { return std::atomic_ref<std::uint64_t>(word).exchange(0, std::memory_order_acq_rel); }
 
 Error failed_peer(std::uint64_t rank) { return Error{Errc::peer_failed, "rank " + std::to_string(rank) + " has failed", 0, "GPU"}; }
 
@@ -62,9 +71,17 @@ Turns::~Turns() {
 }
 
 Result<void> Turns::enqueue(const device::Job& job, const DevicePlan& plan, DataType type, cudaStream_t stream) {
+  return enqueue(Collected{job, &plan, type}, stream);
+}
+
+Result<void> Turns::enqueue(const device::Exchange& exchange, const std::vector<device::Message>& messages, cudaStream_t stream) {
+  return enqueue(Exchanged{exchange, messages}, stream);
+}
+
+Result<void> Turns::enqueue(std::variant<Collected, Exchanged> call, cudaStream_t stream) {
   auto event = make_event();
   if (!event) return event.error();
-  Work work{job, &plan, type, std::move(*event), 0};
+  Work work{std::move(call), std::move(*event), 0};
   if (auto recorded = cuda_result(cudaEventRecord(work.ready.get(), stream), "marking a call's beginning"); !recorded) return recorded;
   const std::lock_guard holds(lock_);
   if (failure_) return *failure_;
@@ -139,26 +156,30 @@ Result<void> Turns::wait_for(cudaEvent_t event) const {
 }
 
 /// Ranks that disagree would go through different rounds.
-Result<void> Turns::agree_on(const Work& work) {
-  const std::uint64_t digest = work.plan->identity.digest();
+Result<void> Turns::agree_on(const Collected& call, std::uint64_t number) {
+  const std::uint64_t digest = call.plan->identity.digest();
   std::uint64_t extremes[2] = {digest, ~digest};  // the largest, and by its complement the smallest
   if (auto told = host_.all_reduce(extremes, extremes, 2, DataType::u64, ReduceOp::max); !told) return told;
   if (extremes[0] == ~extremes[1]) return {};
-  return Error{Errc::mismatch, "ranks are in different calls: other collective, count, type, operation, root or plan (call " + std::to_string(work.number) +
+  return Error{Errc::mismatch, "ranks are in different calls: other collective, count, type, operation, root or plan (call " + std::to_string(number) +
                                    " of rank " + std::to_string(host_.rank()) + ")", 0, "GPU"};
 }
 
-Result<void> Turns::run_round(const Work& work, std::uint32_t round) {
-  const device::Rounds& rounds = work.plan->rounds;
-  if (!rounds.runs(round)) return {};
-  device::Job job = work.job;
-  job.parts = work.plan->parts + std::size_t{round} * rounds.lanes;
-  job.last_part = round == rounds.last;
-  if (auto started = device::launch(job, work.type, work.plan->reduces, stream_.get()); !started) return started;
+Result<void> Turns::wait_for_round() {
   if (auto recorded = cuda_result(cudaEventRecord(round_end_.get(), stream_.get()), "marking a round's end"); !recorded) return recorded;
-  if (auto ended = wait_for(round_end_.get()); !ended) return ended;
-  if (std::atomic_ref<std::uint64_t>(words_.report.outcome).load(std::memory_order_acquire) == 0) return {};  // pairs with fail() on the GPU
-  return Error{Errc::mismatch, "the GPU's blocks found what they waited for missing (call " + std::to_string(work.number) + ")", 0, "GPU"};
+  return wait_for(round_end_.get());
+}
+
+Result<void> Turns::run_round(const Collected& call, std::uint32_t round, std::uint64_t number) {
+  const device::Rounds& rounds = call.plan->rounds;
+  if (!rounds.runs(round)) return {};
+  device::Job job = call.job;
+  job.parts = call.plan->parts + std::size_t{round} * rounds.lanes;
+  job.last_part = round == rounds.last;
+  if (auto started = device::launch(job, call.type, call.plan->reduces, stream_.get()); !started) return started;
+  if (auto ended = wait_for_round(); !ended) return ended;
+  if (!has_failed(words_)) return {};
+  return Error{Errc::mismatch, "the GPU's blocks found what they waited for missing (call " + std::to_string(number) + ")", 0, "GPU"};
 }
 
 /// Whoever fails says so at the end of the round, and all end with it.
@@ -167,9 +188,14 @@ Result<void> Turns::carry_out(const Work& work) {
     host_.abort();  // the peers wait for this rank there
     return ready;
   }
-  if (auto agreed = agree_on(work); !agreed) return agreed;
-  for (std::uint32_t round = 0; round < work.plan->rounds.count(); ++round) {
-    const auto mine = run_round(work, round);
+  if (const auto* exchange = std::get_if<Exchanged>(&work.call)) return run_exchange(*exchange);
+  return run_rounds(std::get<Collected>(work.call), work.number);
+}
+
+Result<void> Turns::run_rounds(const Collected& call, std::uint64_t number) {
+  if (auto agreed = agree_on(call, number); !agreed) return agreed;
+  for (std::uint32_t round = 0; round < call.plan->rounds.count(); ++round) {
+    const auto mine = run_round(call, round, number);
     std::uint64_t failed = mine ? 0 : std::uint64_t{host_.rank()} + 1;
     const auto told = host_.all_reduce(&failed, &failed, 1, DataType::u64, ReduceOp::max);
     if (!mine) return mine;
@@ -177,6 +203,44 @@ Result<void> Turns::carry_out(const Work& work) {
     if (failed != 0) return failed_peer(failed - 1);
   }
   return {};
+}
+
+/// The peers of the messages, and whoever meets this rank in a collective, hear of a failure.
+Result<void> Turns::run_exchange(const Exchanged& call) {
+  const auto done = go_on(call);
+  if (done) return done;
+  const std::uint64_t outcome = static_cast<std::uint64_t>(device::Outcome::peer_failed);
+  const device::Group& group = call.exchange.group;
+  auto* const state = &reinterpret_cast<device::RankWords*>(group.areas[group.rank])->state;
+  (void)cudaMemcpyAsync(state, &outcome, sizeof outcome, cudaMemcpyHostToDevice, stream_.get());
+  (void)cudaStreamSynchronize(stream_.get());
+  host_.abort();
+  return done;
+}
+
+/// Blocks go as far as they can, and leave; until none of them had to.
+Result<void> Turns::go_on(const Exchanged& call) {
+  const std::chrono::nanoseconds timeout(call.exchange.group.timeout_ns);
+  auto moved = Clock::now();
+  auto waits = pause;
+  for (;;) {
+    if (auto started = device::launch_exchange(call.exchange, call.messages.data(), stream_.get()); !started) return started;
+    if (auto ended = wait_for_round(); !ended) return ended;
+    const std::uint64_t waiting = take_word(words_.waiting);
+    const bool any_moved = take_word(words_.moved) != 0;
+    if (has_failed(words_)) return Error{Errc::peer_failed, "a message has failed", 0, "GPU"};  // check() has more of it
+    if (waiting == 0) return {};
+    if (any_moved) {
+      moved = Clock::now();
+      waits = pause;
+      continue;
+    }
+    if (Clock::now() - moved > timeout)
+      return Error{Errc::deadline_exceeded, "rank " + std::to_string(waiting - 1) + " was waited for in vain, by a message of rank " +
+                                                std::to_string(call.exchange.group.rank), 0, "GPU"};
+    std::this_thread::sleep_for(waits);
+    waits = std::min(2 * waits, longest_pause);
+  }
 }
 
 }  // namespace rondo

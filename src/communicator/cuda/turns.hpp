@@ -1,5 +1,6 @@
 // Calls of ranks that share a GPU as processes, whose kernels never run side by side: a thread on the host starts a call's rounds, and ranks come together on
-// the host between them. The caller's stream waits for a word of the host's. docs/design/0020-device-executor.md.
+// the host between them; messages it starts again and again, since only their two ends know of them. The caller's stream waits for a word of the
+// host's. docs/design/0020-device-executor.md.
 #pragma once
 
 #include <atomic>
@@ -10,9 +11,12 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <variant>
+#include <vector>
 
 #include "communicator/cuda/device_plans.hpp"
 #include "communicator/cuda/memory.hpp"
+#include "device/messages.hpp"
 #include "device/words.hpp"
 #include "rondo/communicator.hpp"
 
@@ -31,6 +35,8 @@ class Turns {
 
   /// The call begins once `stream` has come here, and the stream goes on when it has ended or failed. `plan` has to stay.
   Result<void> enqueue(const device::Job& job, const DevicePlan& plan, DataType type, cudaStream_t stream);
+  /// Likewise; the plans' arrays have to stay.
+  Result<void> enqueue(const device::Exchange& exchange, const std::vector<device::Message>& messages, cudaStream_t stream);
 
   /// Why calls have ended, if not well. Thread-safe.
   std::optional<Error> failure() const;
@@ -40,10 +46,17 @@ class Turns {
   bool end_before(std::chrono::steady_clock::time_point deadline);
 
  private:
-  struct Work {
+  struct Collected {
     device::Job job;
     const DevicePlan* plan = nullptr;
     DataType type = DataType::f32;
+  };
+  struct Exchanged {
+    device::Exchange exchange;
+    std::vector<device::Message> messages;
+  };
+  struct Work {
+    std::variant<Collected, Exchanged> call;
     CudaEvent ready;  ///< the stream has come to the call
     std::uint64_t number = 0;
   };
@@ -51,10 +64,15 @@ class Turns {
   Turns(Communicator& host, device::HostWords& words, int device) : host_(host), words_(words), device_(device) {}
   void run();
   void do_all();
+  Result<void> enqueue(std::variant<Collected, Exchanged> call, cudaStream_t stream);
   Result<void> carry_out(const Work& work);
-  Result<void> run_round(const Work& work, std::uint32_t round);
-  Result<void> agree_on(const Work& work);
+  Result<void> run_rounds(const Collected& call, std::uint64_t number);
+  Result<void> run_round(const Collected& call, std::uint32_t round, std::uint64_t number);
+  Result<void> agree_on(const Collected& call, std::uint64_t number);
+  Result<void> run_exchange(const Exchanged& call);
+  Result<void> go_on(const Exchanged& call);
   Result<void> wait_for(cudaEvent_t event) const;
+  Result<void> wait_for_round();
   void say_done(std::uint64_t number);
 
   Communicator& host_;

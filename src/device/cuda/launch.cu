@@ -44,19 +44,22 @@ Result<void> load_kernels(void* stream) {
     const cudaError_t status = cudaLaunchKernel(kernel, dim3(1), dim3(most_threads), arguments, 0, static_cast<cudaStream_t>(stream));
     if (status != cudaSuccess) return cuda_error(status, "loading a kernel");
   }
+  if (auto loaded = load_exchanges(stream); !loaded) return loaded;
   const cudaError_t status = cudaStreamSynchronize(static_cast<cudaStream_t>(stream));
   if (status != cudaSuccess) return cuda_error(status, "loading kernels");
   return {};
 }
 
 Result<int> resident_blocks(unsigned threads) {
-  int least = 0;
+  const auto of_exchanges = resident_exchange_blocks(threads);
+  if (!of_exchanges) return of_exchanges;
+  int least = *of_exchanges;
   for (const DataType type : {DataType::u8, DataType::f32, DataType::f64, DataType::bf16, DataType::i64}) {
     int blocks = 0;
     const auto* kernel = reinterpret_cast<const void*>(kernel_of(type));
     const cudaError_t status = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, static_cast<int>(threads), 0);
     if (status != cudaSuccess) return cuda_error(status, "asking how many blocks run at once");
-    if (least == 0 || blocks < least) least = blocks;
+    if (blocks < least) least = blocks;
   }
   return least;
 }
