@@ -251,6 +251,12 @@ class Communicator {
   /// waits for its peers. From any thread. Error: invalid_argument (not above 0).
   Result<void> set_timeout(std::chrono::nanoseconds timeout);
 
+  /// Whether this communicator still serves: without a call, what one would have found out about the peers. It never waits for one, but for a call of this rank
+  /// that another thread has under way, for as long as that moves data. From any thread. Of peers on other machines it knows what has been heard of them, which
+  /// may be nothing before the first call. Errors: peer_failed names the rank that died or failed (one that left isn't missed), aborted; what ended
+  /// this communicator before.
+  Result<void> check();
+
   /// Every wait of this communicator, on every rank, ends with `aborted`. Callable from any thread, needs no peer.
   void abort();
 

@@ -233,6 +233,10 @@ rondo_status rondo_flight_record(const rondo_communicator* communicator, char** 
 /** The deadline of this rank's calls from here on, in seconds above 0 (INFINITY: none); those that were started before keep theirs. Any thread. */
 rondo_status rondo_set_timeout(rondo_communicator* communicator, double seconds);
 
+/** Whether the communicator still serves: RONDO_PEER_FAILED names a rank that died or failed, RONDO_ABORTED and others say what ended it before. Waits for no
+ * rank; any thread. */
+rondo_status rondo_check(rondo_communicator* communicator);
+
 /** Ends every wait of this communicator, on every rank, with RONDO_ABORTED. Any thread; needs no peer. */
 rondo_status rondo_abort(rondo_communicator* communicator);
 

@@ -154,8 +154,14 @@ bool Communicator::Impl::has_left_unheard(std::uint32_t peer) const {
 }
 
 std::optional<Error> Communicator::Impl::find_lost_sender(const std::string& what) {
-  if (parts_.status_links) parts_.status_links->take_in();
   std::uint32_t left = 0;
+  if (auto lost = find_lost(what, left)) return lost;
+  return all_left(left, what);
+}
+
+/// A rank that died or has failed; and how many left, which is no failure.
+std::optional<Error> Communicator::Impl::find_lost(const std::string& what, std::uint32_t& left) {
+  if (parts_.status_links) parts_.status_links->take_in();
   for (std::uint32_t peer = 0; peer < size(); ++peer) {
     if (peer == rank()) continue;
     const bool gone = parts_.transport->gone(peer);
@@ -170,7 +176,18 @@ std::optional<Error> Communicator::Impl::find_lost_sender(const std::string& wha
     if (state == MemberState::left) ++left;
     else if (state != MemberState::running || gone) return blame(peer, state, what);
   }
-  return all_left(left, what);
+  return std::nullopt;
+}
+
+Result<void> Communicator::Impl::check_peers() {
+  if (born_in_ != fork_generation()) return forked_error();
+  if (broken_.load(std::memory_order_acquire)) return broken_error();
+  const TokenGuard guard(token_);
+  std::uint32_t left = 0;
+  auto lost = find_lost("check()", left);
+  if (!lost) return {};
+  fail(*lost);
+  return broken_error();
 }
 
 }  // namespace rondo

@@ -219,6 +219,13 @@ rondo_status rondo_set_timeout(rondo_communicator* communicator, double seconds)
   });
 }
 
+rondo_status rondo_check(rondo_communicator* communicator) {
+  return guarded([&]() -> Result<void> {
+    if (auto error = find_null({{"communicator", communicator}})) return *error;
+    return communicator->value.check();
+  });
+}
+
 rondo_status rondo_abort(rondo_communicator* communicator) {
   return guarded([&]() -> Result<void> {
     if (auto error = find_null({{"communicator", communicator}})) return *error;

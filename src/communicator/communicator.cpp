@@ -350,6 +350,7 @@ Result<void> Communicator::group_end() { return impl_->group_end(); }
 Result<void> Communicator::use_plan(const Plan& plan, bool unverified) { return impl_->use_plan(plan, unverified); }
 Result<Plan> Communicator::plan_for(const Call& call) const { return impl_->plan_for(call); }
 Result<void> Communicator::set_timeout(std::chrono::nanoseconds timeout) { return impl_->set_timeout(timeout); }
+Result<void> Communicator::check() { return impl_->check_peers(); }
 void Communicator::abort() { impl_->abort(); }
 std::string Communicator::flight_record() const { return impl_->flight_record(); }
 Result<void> Communicator::start_trace(std::uint64_t capacity) { return impl_->start_trace(capacity); }

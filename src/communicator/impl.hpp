@@ -108,6 +108,7 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   Result<std::shared_ptr<void>> allocate(std::uint64_t bytes);                           // symmetric.cpp
   Result<void> use_plan(const Plan& plan, bool unverified);
   Result<Plan> plan_for(const Call& call);
+  Result<void> check_peers();
   void abort();
   std::string flight_record();
   Result<void> start_trace(std::uint64_t capacity);  // tracer.cpp
@@ -177,6 +178,7 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   std::optional<Error> all_left(std::uint32_t left, const std::string& what) const;
   bool has_left_unheard(std::uint32_t peer) const;
   std::optional<Error> find_lost_sender(const std::string& what);
+  std::optional<Error> find_lost(const std::string& what, std::uint32_t& left);
 
   // replan.cpp; all but the first two need the token
   std::int64_t work_until_probe() const;

@@ -183,7 +183,9 @@ TEST_CASE("through C a rank that calls something else, one that never comes and 
   const auto never_come = [](Rank c, std::uint32_t rank) { return rank == 1 ? "" : expect(rondo_barrier(c), RONDO_DEADLINE_EXCEEDED, "rank 1"); };
   CHECK(run_two(never_come, 0.2) == "");
   const auto abort = [](Rank c, std::uint32_t rank) -> std::string {
-    if (rank == 0) return first_wrong({expect(rondo_abort(c), RONDO_SUCCESS), expect(rondo_barrier(c), RONDO_ABORTED, "abort")});
+    if (auto wrong = expect(rondo_check(c), RONDO_SUCCESS); rank == 0 && !wrong.empty()) return wrong;
+    if (rank == 0) return first_wrong({expect(rondo_abort(c), RONDO_SUCCESS), expect(rondo_check(c), RONDO_ABORTED, "abort"),
+                                       expect(rondo_barrier(c), RONDO_ABORTED, "abort")});
     return first_wrong({expect(rondo_barrier(c), RONDO_ABORTED, "rank 0"), expect(rondo_abort(nullptr), RONDO_INVALID_ARGUMENT, "null")});
   };
   CHECK(run_two(abort) == "");

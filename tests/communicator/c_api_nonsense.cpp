@@ -196,7 +196,8 @@ TEST_CASE("through C a null where something must be is named", "[threads]") {
         invalid(rondo_flight_record(nullptr, &text), "communicator"), invalid(rondo_flight_record(c, nullptr), "text"),
         invalid(rondo_start_trace(nullptr, 1), "communicator"), invalid(rondo_stop_trace(nullptr, &text), "communicator"),
         invalid(rondo_stop_trace(c, nullptr), "events"), invalid(rondo_trace_file(nullptr, 1, &text), "events"),
-        invalid(rondo_abort(nullptr), "communicator"), invalid(rondo_use_plan(nullptr, "plan.json", 0), "communicator"),
+        invalid(rondo_abort(nullptr), "communicator"), invalid(rondo_check(nullptr), "communicator"),
+        invalid(rondo_use_plan(nullptr, "plan.json", 0), "communicator"),
         invalid(rondo_group_begin(nullptr), "communicator"), invalid(rondo_group_end(nullptr), "communicator")});
     const std::string of_calls = first_wrong({
         invalid(rondo_all_to_all_v(c, any_input, nullptr, nullptr, any_output, any_counts, nullptr, RONDO_F32), "sent_counts"),

@@ -1,4 +1,6 @@
 // Messages between ranks with GPUs, and all_to_all_v. All need a GPU.
+#include <unistd.h>
+
 #include <chrono>
 #include <cstring>
 #include <random>
@@ -327,6 +329,17 @@ TEST_CASE("all_to_all_v, messages and collectives of processes that share a GPU 
 TEST_CASE("a message that nobody sends, or another one, is an error where processes share a GPU", "[.][processes]") {
   check_all(run_gpu_processes(2, in_vain, with_timeout(std::chrono::milliseconds(500))));
   check_all(run_gpu_processes(2, [](GpuRank& rank) { return differing(rank, 200'000); }, with_timeout(std::chrono::milliseconds(1000))));
+}
+
+TEST_CASE("a process that shares a GPU and dies before it sends is an error at once", "[.][processes]") {
+  const auto said = run_gpu_processes(2, [](GpuRank& rank) -> std::string {
+    if (rank.gpu.rank() == 1) _exit(0);
+    Letters letters(rank);
+    letters.receive(1, 0, 1000);
+    const std::string found = outcome_of(rank, letters);
+    return contains(found, "rank 1 (") && contains(found, "died") ? "" : "said '" + found + "'";
+  });
+  CHECK(said[0] == "");
 }
 
 TEST_CASE("processes on several GPUs send one another messages", "[.][processes]") {

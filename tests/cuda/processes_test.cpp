@@ -61,6 +61,24 @@ TEST_CASE("processes on several GPUs get right results, whether some share one o
   }, {}, true));
 }
 
+TEST_CASE("processes on several GPUs hear at once of one that died, whether they wait for its call or for its message", "[.][processes]") {
+  const bool message = GENERATE(false, true);
+  const auto said = run_gpu_processes(2, [message](GpuRank& rank) -> std::string {
+    if (rank.gpu.rank() == 1) _exit(0);
+    const auto begun = std::chrono::steady_clock::now();
+    const GpuBuffer buffer(8u << 20);
+    const Result<void> started = message ? rank.gpu.recv(buffer.data(), 1000, DataType::f32, 1, rank.stream)
+                                         : rank.gpu.run({Collective::all_reduce, buffer.data(), buffer.data(), 1000}, rank.stream);
+    if (!started) return to_string(started.error());
+    (void)cudaStreamSynchronize(rank.stream);
+    const auto found = rank.gpu.check();
+    if (found) return "no error";
+    if (std::chrono::steady_clock::now() - begun > std::chrono::seconds(15)) return "it took 15 s, of a deadline of 20";
+    return found.error().code == Errc::peer_failed && says(to_string(found.error()), {"rank 1 "}) ? "" : to_string(found.error());
+  }, {}, true);
+  CHECK(said[0] == "");
+}
+
 TEST_CASE("calls of processes that share a GPU follow one another without the host's waiting", "[.][processes]") {
   check_all(run_gpu_processes(3, [](GpuRank& rank) -> std::string {
     std::vector<std::unique_ptr<Prepared>> calls;

@@ -285,7 +285,7 @@ Result<CudaCommunicator> CudaCommunicator::create(Communicator& host, const Cuda
   if (auto taken = take_memory(parts); !taken) return taken.error();
   if (auto agreed = agree(*parts.host, take_words(parts)); !agreed) return agreed.error();
   auto impl = std::make_unique<Impl>(std::move(parts));
-  if (auto agreed = agree(impl->host(), impl->take_turns()); !agreed) return agreed.error();
+  if (auto agreed = agree(impl->host(), impl->start_threads()); !agreed) return agreed.error();
   return CudaCommunicator(std::move(impl));
 }
 

@@ -59,8 +59,14 @@ CudaCommunicator::Impl::Impl(CudaParts parts)
       plans_(source_of(parts_), std::move(parts_.plans)),
       messages_(source_of(parts_), parts_.pairs, parts_.one_process, std::move(parts_.senders), std::move(parts_.receivers)) {}
 
-Result<void> CudaCommunicator::Impl::take_turns() {
-  if (!parts_.by_turns) return {};
+Result<void> CudaCommunicator::Impl::start_threads() {
+  if (parts_.one_process) return {};
+  if (!parts_.by_turns) {
+    auto watch = PeerWatch::make(*parts_.host, [this] { raise_abort(); });
+    if (!watch) return watch.error();
+    watch_ = std::move(*watch);
+    return {};
+  }
   if (auto set = parts_.host->set_timeout(parts_.options.timeout); !set) return set;
   const OnDevice on(parts_.device);
   auto turns = Turns::make(*parts_.host, words(), parts_.device);
@@ -88,6 +94,7 @@ CudaCommunicator::Impl::~Impl() {
     (void)cudaEventSynchronize(parts_.last_call.get());
   }
   turns_.reset();
+  watch_.reset();
   // Peers' blocks look into this rank's memory until their calls end. Where nobody can know that they have, it stays.
   (void)parts_.host->set_timeout(farewell);
   if (parts_.host->barrier()) return;
@@ -188,6 +195,8 @@ Result<void> CudaCommunicator::Impl::enqueue(const device::Job& job, const Devic
 }
 
 Result<void> CudaCommunicator::Impl::check() const {
+  if (watch_)
+    if (auto met = watch_->failure()) return *met;
   const device::Report& report = words().report;
   const auto outcome = static_cast<device::Outcome>(seen(report.outcome));
   if (outcome == device::Outcome::running) {
@@ -225,10 +234,15 @@ Result<Plan> CudaCommunicator::Impl::plan_for(const Call& call) const {
   return plans_.plan(key);
 }
 
+/// This rank's blocks stop waiting.
+void CudaCommunicator::Impl::raise_abort() const {
+  std::atomic_ref<std::uint64_t>(words().abort).store(1, std::memory_order_release);  // pairs with what blocks look at while they wait
+}
+
 /// The peers hear of it from the word in this rank's area, which their blocks look at while they wait.
 void CudaCommunicator::Impl::abort() {
   static const std::uint64_t aborted = static_cast<std::uint64_t>(device::Outcome::aborted);
-  std::atomic_ref<std::uint64_t>(words().abort).store(1, std::memory_order_release);
+  raise_abort();
   if (turns_) turns_->stop();
   parts_.host->abort();  // nor will the peers wait for this rank at the end
   const OnDevice on(parts_.device);

@@ -12,6 +12,7 @@
 #include "communicator/cuda/device_plans.hpp"
 #include "communicator/cuda/memory.hpp"
 #include "communicator/cuda/message_plans.hpp"
+#include "communicator/cuda/peer_watch.hpp"
 #include "communicator/cuda/turns.hpp"
 #include "device/words.hpp"
 #include "rondo/cuda.hpp"
@@ -57,8 +58,8 @@ Error captured_by_turns();
 class CudaCommunicator::Impl {
  public:
   explicit Impl(CudaParts parts);
-  /// Where ranks take turns, begins to; before the first call.
-  Result<void> take_turns();
+  /// Starts the threads that the ranks' processes need, before the first call: that which takes turns, or that which watches the peers.
+  Result<void> start_threads();
   ~Impl();
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
@@ -88,6 +89,7 @@ class CudaCommunicator::Impl {
   Result<void> mark_last_call(cudaStream_t stream);
   void keep_step() const;
   bool calls_end() const;
+  void raise_abort() const;
   device::HostWords& words() const { return *static_cast<device::HostWords*>(parts_.words.get()); }
 
   CudaParts parts_;
@@ -96,7 +98,8 @@ class CudaCommunicator::Impl {
   std::uint64_t exchanges_ = 0;
   cudaStream_t last_stream_ = nullptr;
   bool called_ = false;  ///< last_call was recorded
-  std::unique_ptr<Turns> turns_;  ///< where ranks take them
+  std::unique_ptr<Turns> turns_;      ///< where ranks take them
+  std::unique_ptr<PeerWatch> watch_;  ///< where ranks are processes and don't
 };
 
 }  // namespace rondo

@@ -238,6 +238,7 @@ Result<void> Turns::go_on(const Exchanged& call) {
     if (Clock::now() - moved > timeout)
       return Error{Errc::deadline_exceeded, "rank " + std::to_string(waiting - 1) + " was waited for in vain, by a message of rank " +
                                                 std::to_string(call.exchange.group.rank), 0, "GPU"};
+    if (auto there = host_.check(); !there) return there;
     std::this_thread::sleep_for(waits);
     waits = std::min(2 * waits, longest_pause);
   }
