@@ -161,6 +161,10 @@ class Communicator {
   /// again. Where ranks can't map one another's memory (another transport, ulimit -v or -f), and between threads, which read any memory, it is
   /// ordinary memory, and using it after its end undefined, as always. Errors: out_of_resources; as run() once the communicator is broken.
   Result<std::shared_ptr<void>> allocate(std::uint64_t bytes);
+  /// A collective call: `memory` is what allocate() gave this rank, or lies in it, with `bytes` behind it, as many on all ranks. Where that of each rank
+  /// lies in this process, by rank: to be read and written as the ranks agree among themselves, and no longer than its owner keeps it. Errors: unsupported
+  /// (ranks can't map one another's memory, or one passed memory that isn't such); as run().
+  Result<std::vector<void*>> map_peers(void* memory, std::uint64_t bytes);
 
   std::uint32_t rank() const;        ///< this rank's number in the group
   std::uint32_t size() const;        ///< how many ranks the group has

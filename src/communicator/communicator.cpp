@@ -276,6 +276,12 @@ Result<Communicator> Communicator::grow(std::uint32_t size, const std::string& j
 }
 
 Result<std::shared_ptr<void>> Communicator::allocate(std::uint64_t bytes) { return impl_->allocate(bytes); }
+Result<std::vector<void*>> Communicator::map_peers(void* memory, std::uint64_t bytes) {
+  const std::uint64_t mine = impl_->home_word(memory);
+  std::vector<std::uint64_t> words(size());
+  if (auto told = all_gather(&mine, words.data(), 1, DataType::u64); !told) return told.error();
+  return impl_->homes_of(words, bytes);
+}
 
 std::uint32_t Communicator::rank() const { return impl_->rank(); }
 std::uint32_t Communicator::size() const { return impl_->size(); }

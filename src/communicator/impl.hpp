@@ -106,6 +106,8 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   Result<CommunicatorParts> shrink();                                                    // shrink.cpp
   Result<CommunicatorParts> grow(std::uint32_t size, const std::string& job);
   Result<std::shared_ptr<void>> allocate(std::uint64_t bytes);                           // symmetric.cpp
+  std::uint64_t home_word(const void* memory) const;
+  Result<std::vector<void*>> homes_of(const std::vector<std::uint64_t>& words, std::uint64_t bytes) const;
   Result<void> use_plan(const Plan& plan, bool unverified);
   Result<Plan> plan_for(const Call& call);
   Result<void> check_peers();

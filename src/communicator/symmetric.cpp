@@ -49,6 +49,24 @@ Result<std::shared_ptr<void>> Communicator::Impl::allocate(std::uint64_t bytes) 
   });
 }
 
+/// What says to the peers where this rank's memory lies.
+std::uint64_t Communicator::Impl::home_word(const void* memory) const {
+  const Homes& homes = main_->context.homes;
+  return homes.none() ? no_buffer : homes.word_of(rank(), static_cast<const std::byte*>(memory));
+}
+
+Result<std::vector<void*>> Communicator::Impl::homes_of(const std::vector<std::uint64_t>& words, std::uint64_t bytes) const {
+  std::vector<void*> places;
+  for (std::uint32_t peer = 0; peer < size(); ++peer) {
+    places.push_back(main_->context.homes.place_of(peer, words[peer], bytes));
+    if (places.back() == nullptr)
+      return Error{Errc::unsupported, "the memory of rank " + std::to_string(peer) +
+                                          " can't be mapped; accepted: what allocate() gave, between ranks that share memory", 0,
+                   "rank " + std::to_string(rank())};
+  }
+  return places;
+}
+
 /// An operation that has failed ends here for its caller, who may free the buffers: threads that read them must have stopped. Each
 /// does so soon, since the communicator is broken.
 void Communicator::Impl::leave_buffers(Channel& channel, const Operation& operation) {

@@ -12,6 +12,7 @@ constexpr double far_flag_ns = 4000;        ///< the same over NVLink
 constexpr double round_ns = 25000;          ///< a kernel started and heard of by the host, and ranks come together there
 constexpr double usual_link_bytes_per_s = 200e9;  ///< of a GPU to its peers, one way
 constexpr double start_ns = 3000;           ///< of a kernel
+constexpr double host_bytes_per_s = 12e9;  ///< through host memory and back, by a bus that carries 25e9 each way
 constexpr double step_ns = 60;
 constexpr double cell_line_ns = 5;          ///< 56 bytes in cells more: read by threads side by side
 
@@ -29,8 +30,9 @@ CostModel gpu_cost(const GpuFigures& figures) {
   cost.core.source = "assumed, GPUs";
   cost.latency_ns = figures.by_turns ? round_ns : figures.same ? flag_ns : far_flag_ns;
   cost.line_ns = cell_line_ns;
-  const double link_bytes_per_s = figures.link_bytes_per_s > 0 ? figures.link_bytes_per_s : usual_link_bytes_per_s;
-  cost.pull_ns_per_byte = figures.same ? byte_ns : std::max(byte_ns, 1e9 / link_bytes_per_s);
+  const double usual = figures.through_host ? host_bytes_per_s : usual_link_bytes_per_s;
+  const double link_bytes_per_s = figures.link_bytes_per_s > 0 ? figures.link_bytes_per_s : usual;
+  cost.pull_ns_per_byte = figures.same && !figures.through_host ? byte_ns : std::max(byte_ns, 1e9 / link_bytes_per_s);
   cost.publish_ns_per_byte = cost.pull_ns_per_byte;
   cost.pieces_at_once = figures.blocks;
   cost.cache_bytes = std::uint64_t{1} << 50;

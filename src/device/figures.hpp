@@ -13,6 +13,7 @@ struct GpuFigures {
   double blocks = 1;              ///< of a rank's call
   bool same = true;               ///< all ranks of the group are on it
   bool by_turns = false;          ///< they run one after the other, round by round
+  bool through_host = false;      ///< what passes between them goes through host memory
   double link_bytes_per_s = 0;    ///< of a GPU to its peers, one way; 0: not known
 };
 

@@ -56,6 +56,7 @@ class Homes {
   /// Each member's memory of `bytes` as this rank has it mapped. Threads of one process: from address 0 on, all there is.
   Homes(std::vector<std::uintptr_t> begins, std::uint64_t bytes) : begins_(std::move(begins)), bytes_(bytes) {}
 
+  bool none() const { return begins_.empty(); }
   /// Whether the memory is the process's own, which its users may free and unmap.
   bool anywhere() const { return bytes_ == everything; }
   static constexpr std::uint64_t everything = ~std::uint64_t{0};

@@ -152,6 +152,28 @@ TEST_CASE("communicators of one family share their symmetric memory, which outli
   CHECK(complaints(run_processes(2, orphan)) == "");
 }
 
+TEST_CASE("map_peers says where the others' symmetric memory lies") {
+  const auto body = [](Communicator& communicator, bool threads) -> std::string {
+    const std::uint32_t rank = communicator.rank(), ranks = communicator.size();
+    const auto before = communicator.allocate(5000 * rank);  // so that it lies elsewhere in each rank's
+    const auto memory = communicator.allocate(5000);
+    if (!before || !memory) return "no memory";
+    const auto places = communicator.map_peers(memory->get(), 5000);
+    if (!places) return to_string(places.error());
+    if ((*places)[rank] != memory->get()) return "its own lies elsewhere";
+    static_cast<char*>((*places)[(rank + 1) % ranks])[4999] = static_cast<char>('a' + rank);
+    if (auto met = communicator.barrier(); !met) return to_string(met.error());
+    if (as<char>(memory)[4999] != static_cast<char>('a' + (rank + ranks - 1) % ranks)) return "the neighbour wrote elsewhere";
+    int elsewhere = 0;
+    const auto refused = communicator.map_peers(&elsewhere, sizeof elsewhere);
+    if (auto met = communicator.barrier(); !met) return to_string(met.error());
+    if (threads) return refused ? "" : to_string(refused.error());
+    return !refused && refused.error().code == Errc::unsupported ? "" : "memory of its own was mapped";
+  };
+  CHECK(complaints(run_threads(3, [&](Communicator& communicator) { return body(communicator, true); })) == "");
+  CHECK(complaints(run_processes(3, [&](Communicator& communicator) { return body(communicator, false); })) == "");
+}
+
 TEST_CASE("symmetric memory is zeroed, at a page's beginning, given back, and refused when there isn't so much", "[threads]") {
   const auto body = [](Communicator& communicator) -> std::string {
     for (int round = 0; round < 5; ++round) {

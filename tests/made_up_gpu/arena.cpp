@@ -45,6 +45,8 @@ int gpu_count() {
   return set == nullptr ? 1 : std::clamp(std::atoi(set), 1, most_gpus);
 }
 
+bool gpus_are_apart() { return std::getenv("MADE_UP_GPUS_APART") != nullptr; }
+
 std::byte* take_memory(int gpu, std::uint64_t bytes) {
   const std::uint64_t whole = (bytes + unit - 1) / unit * unit + unit;  // with its size before it
   {

@@ -10,6 +10,9 @@ namespace rondo::test::made_up {
 /// MADE_UP_GPUS in the environment, else 1.
 int gpu_count();
 
+/// Whether none reaches another's memory: MADE_UP_GPUS_APART is set.
+bool gpus_are_apart();
+
 /// Null where it is full. What is given back serves this process again, for as many bytes.
 std::byte* take_memory(int gpu, std::uint64_t bytes);
 void give_back(std::byte* memory);

@@ -51,7 +51,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr, int) {
   return cudaSuccess;
 }
 cudaError_t cudaDeviceCanAccessPeer(int* may, int, int) {
-  *may = 1;
+  *may = gpus_are_apart() ? 0 : 1;
   return cudaSuccess;
 }
 cudaError_t cudaDeviceEnablePeerAccess(int, unsigned) { return cudaSuccess; }
@@ -78,6 +78,12 @@ cudaError_t cudaFreeHost(void* memory) {
   std::free(memory);
   return cudaSuccess;
 }
+cudaError_t cudaHostRegister(void*, std::size_t, unsigned) { return cudaSuccess; }
+cudaError_t cudaHostUnregister(void*) { return cudaSuccess; }
+cudaError_t cudaHostGetDevicePointer(void** reached, void* memory, unsigned) {
+  *reached = memory;
+  return cudaSuccess;
+}
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* memory) {
   *attributes = {};
   attributes->device = gpu_of(memory);
@@ -90,7 +96,7 @@ cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t* handle, void* memory) {
 }
 cudaError_t cudaIpcOpenMemHandle(void** memory, cudaIpcMemHandle_t handle, unsigned) {
   std::memcpy(memory, handle.reserved, sizeof *memory);
-  return cudaSuccess;
+  return gpus_are_apart() && gpu_of(*memory) != current_gpu() ? cudaErrorPeerAccessUnsupported : cudaSuccess;
 }
 cudaError_t cudaIpcCloseMemHandle(void*) { return cudaSuccess; }
 

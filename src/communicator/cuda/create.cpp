@@ -179,30 +179,35 @@ void warn_of_connections(const Introduction& mine, const std::vector<Introductio
            " connections: calls may keep one another from running until their timeout; set CUDA_DEVICE_MAX_CONNECTIONS=32 before the program starts");
 }
 
-CostModel cost_of(const std::vector<Introduction>& all, const Topology& topology, std::uint32_t blocks, bool by_turns) {
+CostModel cost_of(const std::vector<Introduction>& all, const CudaParts& parts) {
   device::GpuFigures figures;
   figures.memory_bytes_per_s = all.front().memory_bytes_per_s;
-  figures.blocks = blocks;
-  figures.by_turns = by_turns;
+  figures.blocks = parts.blocks;
+  figures.by_turns = parts.by_turns;
   const std::uint32_t ranks = sharing(all.front(), all);
   figures.ranks = ranks;
   figures.same = ranks == all.size();
-  figures.link_bytes_per_s = narrowest_way(topology);
+  figures.through_host = parts.host_areas != nullptr;
+  figures.link_bytes_per_s = figures.through_host ? 0 : narrowest_way(parts.topology);
   CostModel cost = device::gpu_cost(figures);
-  if (figures.link_bytes_per_s > 0) cost.rings = cost_model(topology, static_cast<std::uint32_t>(all.size())).rings;
+  if (figures.link_bytes_per_s > 0) cost.rings = cost_model(parts.topology, static_cast<std::uint32_t>(all.size())).rings;
   return cost;
 }
 
-/// Memory of this rank's own, and the peers' mapped.
-Result<void> take_memory(CudaParts& parts) {
-  Communicator& host = *parts.host;
-  const OnDevice on(parts.device);
-  parts.group.rank = host.rank();
-  parts.group.ranks = host.size();
+void lay_out_areas(CudaParts& parts) {
+  const std::uint32_t ranks = parts.host->size();
+  parts.group.rank = parts.host->rank();
+  parts.group.ranks = ranks;
   parts.group.layout.half_bytes = parts.options.staging_bytes / 2 / staging_unit * staging_unit;
   parts.group.timeout_ns = static_cast<std::uint64_t>(parts.options.timeout.count());
-  const std::uint32_t ways = 2 * (host.size() - 1);  // to each peer, and from it
-  parts.pairs = device::pair_areas(parts.group.layout.total_bytes(), parts.options.staging_bytes, host.size(), std::max(1u, parts.blocks / std::max(1u, ways)));
+  const std::uint32_t ways = 2 * (ranks - 1);  // to each peer, and from it
+  parts.pairs = device::pair_areas(parts.group.layout.total_bytes(), parts.options.staging_bytes, ranks, std::max(1u, parts.blocks / std::max(1u, ways)));
+}
+
+/// Memory of this rank's GPU, and the peers' mapped.
+Result<void> take_gpu_memory(CudaParts& parts) {
+  Communicator& host = *parts.host;
+  const OnDevice on(parts.device);
   parts.transport = make_cuda_ipc_transport({parts.device, parts.pairs.total_bytes(host.size())});
   auto address = parts.transport->address();
   if (auto agreed = agree(host, address ? Result<void>{} : address.error()); !agreed) return agreed;
@@ -211,7 +216,30 @@ Result<void> take_memory(CudaParts& parts) {
   if (auto told = host.all_gather(address->bytes.data(), flat.data(), bytes, DataType::u8); !told) return told;
   std::vector<Address> addresses(host.size());
   for (std::uint32_t rank = 0; rank < host.size(); ++rank) addresses[rank].bytes.assign(flat.begin() + rank * bytes, flat.begin() + (rank + 1) * bytes);
-  return agree(host, parts.transport->connect(addresses, 0));
+  if (auto agreed = agree(host, parts.transport->connect(addresses, 0)); !agreed) return agreed;
+  for (std::uint32_t rank = 0; rank < host.size(); ++rank) parts.group.areas[rank] = parts.transport->segment(rank);
+  return {};
+}
+
+/// What passes between the ranks goes through host memory. `why` GPUs can't map one another's.
+Result<void> take_host_memory(CudaParts& parts, const Error& why) {
+  Communicator& host = *parts.host;
+  const OnDevice on(parts.device);
+  parts.transport.reset();
+  auto areas = HostAreas::make(host, parts.pairs.total_bytes(host.size()));
+  if (auto agreed = agree(host, areas ? Result<void>{} : areas.error()); !agreed)
+    return Error{why.code, why.detail + "; nor by way of host memory: " + agreed.error().detail, 0, "CUDA"};
+  parts.host_areas = std::move(*areas);
+  parts.reads_peers = false;
+  for (std::uint32_t rank = 0; rank < host.size(); ++rank) parts.group.areas[rank] = parts.host_areas->of(rank);
+  if (host.rank() == 0) log_warn("what passes between GPUs goes through host memory: " + why.detail);
+  return {};
+}
+
+Result<void> take_memory(CudaParts& parts) {
+  lay_out_areas(parts);
+  const auto taken = take_gpu_memory(parts);
+  return taken || taken.error().code == Errc::out_of_resources ? taken : take_host_memory(parts, taken.error());
 }
 
 Result<void> take_words(CudaParts& parts) {
@@ -219,7 +247,6 @@ Result<void> take_words(CudaParts& parts) {
   auto words = take_pinned(sizeof(device::HostWords));
   if (!words) return words.error();
   parts.words = std::move(*words);
-  for (std::uint32_t rank = 0; rank < parts.group.ranks; ++rank) parts.group.areas[rank] = parts.transport->segment(rank);
   auto arena = DeviceArena::take(plan_bytes);
   if (!arena) return arena.error();
   parts.plans = std::move(*arena);
@@ -270,6 +297,7 @@ Result<CudaCommunicator> CudaCommunicator::create(Communicator& host, const Cuda
   parts.blocks = options.blocks == 0 ? parts.room : std::min(options.blocks, parts.room);
   parts.threads = threads_of(options);
   parts.one_process = std::all_of(all->begin(), all->end(), [&](const Introduction& one) { return one.process == mine->process; });
+  parts.reads_peers = parts.one_process;
   parts.group.one_gpu = sharing(*mine, *all) == all->size() && !parts.by_turns;  // that is a scope within a process
   if (parts.by_turns)
     if (auto agreed = agree(*parts.host, streams_can_wait()); !agreed) return agreed.error();
@@ -278,11 +306,11 @@ Result<CudaCommunicator> CudaCommunicator::create(Communicator& host, const Cuda
   auto topology = topology_of_gpus(*parts.host, addresses);
   if (!topology) return topology.error();
   parts.topology = std::move(*topology);
-  parts.cost = cost_of(*all, parts.topology, parts.blocks, parts.by_turns);
   for (const Introduction& one : *all)
     if (same_gpu(one, *mine) && one.process == mine->process && one.enqueued != mine->enqueued)
       parts.beside.push_back(reinterpret_cast<const std::atomic<std::uint64_t>*>(one.enqueued));
   if (auto taken = take_memory(parts); !taken) return taken.error();
+  parts.cost = cost_of(*all, parts);
   if (auto agreed = agree(*parts.host, take_words(parts)); !agreed) return agreed.error();
   auto impl = std::make_unique<Impl>(std::move(parts));
   if (auto agreed = agree(impl->host(), impl->start_threads()); !agreed) return agreed.error();

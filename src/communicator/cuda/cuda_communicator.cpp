@@ -28,7 +28,8 @@ PlanningOptions planning_of(const CudaParts& parts) {
   options.limits.staging_bytes = parts.group.layout.half_bytes / parts.blocks;
   options.limits.writes_peers = true;
   options.limits.inline_bytes = std::min<std::uint32_t>(device::inline_lines * inline_payload, device::inline_room / (parts.group.ranks + 1) / 16 * 16);
-  if (parts.by_turns) options.limits.inline_bytes = 0;  // such plans wait in the middle of a step
+  // Such plans wait in the middle of a step; and a bus may not carry a cell as one.
+  if (parts.by_turns || parts.host_areas) options.limits.inline_bytes = 0;
   return options;
 }
 
@@ -57,7 +58,7 @@ Error captured_by_turns() {
 CudaCommunicator::Impl::Impl(CudaParts parts)
     : parts_(std::move(parts)),
       plans_(source_of(parts_), std::move(parts_.plans)),
-      messages_(source_of(parts_), parts_.pairs, parts_.one_process, std::move(parts_.senders), std::move(parts_.receivers)) {}
+      messages_(source_of(parts_), parts_.pairs, parts_.reads_peers, std::move(parts_.senders), std::move(parts_.receivers)) {}
 
 Result<void> CudaCommunicator::Impl::start_threads() {
   if (parts_.one_process) return {};
@@ -99,12 +100,13 @@ CudaCommunicator::Impl::~Impl() {
   (void)parts_.host->set_timeout(farewell);
   if (parts_.host->barrier()) return;
   (void)parts_.transport.release();
+  (void)parts_.host_areas.release();
   (void)parts_.enqueued.release();
 }
 
 PlanKey CudaCommunicator::Impl::key_of(const Call& call) const {
   PlanKey key{call.count, is_rooted(call.collective) ? call.root : 0, call.collective, call.type, is_reduction(call.collective) ? call.op : ReduceOp::sum,
-              parts_.one_process, false, std::nullopt};
+              parts_.reads_peers, false, std::nullopt};
   const bool may_be_in_place = call.collective == Collective::all_reduce || call.collective == Collective::all_to_all;
   key.in_place = may_be_in_place && call.input == call.output && call.input != nullptr;
   return key;
@@ -246,8 +248,8 @@ void CudaCommunicator::Impl::abort() {
   if (turns_) turns_->stop();
   parts_.host->abort();  // nor will the peers wait for this rank at the end
   const OnDevice on(parts_.device);
-  auto* area = reinterpret_cast<device::RankWords*>(parts_.transport->segment(parts_.group.rank));
-  (void)cudaMemcpyAsync(&area->state, &aborted, sizeof aborted, cudaMemcpyHostToDevice, parts_.own_stream.get());
+  auto* area = reinterpret_cast<device::RankWords*>(parts_.group.areas[parts_.group.rank]);
+  (void)cudaMemcpyAsync(&area->state, &aborted, sizeof aborted, cudaMemcpyDefault, parts_.own_stream.get());
   std::uint64_t nothing = 0;
   std::atomic_ref<std::uint64_t>(words().report.outcome).compare_exchange_strong(nothing, aborted, std::memory_order_acq_rel, std::memory_order_acquire);
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "communicator/cuda/device_plans.hpp"
+#include "communicator/cuda/host_areas.hpp"
 #include "communicator/cuda/memory.hpp"
 #include "communicator/cuda/message_plans.hpp"
 #include "communicator/cuda/peer_watch.hpp"
@@ -28,9 +29,11 @@ struct CudaParts {
   std::uint32_t room = 1;     ///< blocks that the GPUs run at once for each of their ranks
   std::uint32_t threads = 1;
   bool one_process = false;
+  bool reads_peers = false;  ///< peers' buffers can be read where they are
   bool by_turns = false;   ///< some ranks share a GPU as processes
   std::optional<Communicator> host;
-  std::unique_ptr<Transport> transport;
+  std::unique_ptr<Transport> transport;   ///< of the areas, or
+  std::unique_ptr<HostAreas> host_areas;  ///< where GPUs can't map one another's memory
   PinnedMemory words;      ///< HostWords
   DeviceArena plans;       ///< for their arrays
   DeviceArena senders, receivers;  ///< likewise, of messages

@@ -19,16 +19,16 @@ DevicePlanSource source_of_pairs(DevicePlanSource source, const device::PairArea
 
 }  // namespace
 
-MessagePlans::MessagePlans(const DevicePlanSource& source, const device::PairAreas& areas, bool one_process, DeviceArena senders, DeviceArena receivers)
+MessagePlans::MessagePlans(const DevicePlanSource& source, const device::PairAreas& areas, bool reads_peers, DeviceArena senders, DeviceArena receivers)
     : senders_(source_of_pairs(source, areas, 0), std::move(senders)),
       receivers_(source_of_pairs(source, areas, 1), std::move(receivers)),
       inline_bytes_(source.options.limits.inline_bytes),
-      one_process_(one_process) {}
+      reads_peers_(reads_peers) {}
 
 Result<device::Message> MessagePlans::end(const MessageIdentity& message, bool sends, cudaStream_t stream) {
   const std::uint64_t bytes = message.count * size_of(message.type);
   const bool exact = bytes <= inline_bytes_;
-  const PlanKey key{exact ? bytes : std::bit_ceil(bytes), 0, Collective::send_recv, DataType::u8, ReduceOp::sum, one_process_, false, std::nullopt};
+  const PlanKey key{exact ? bytes : std::bit_ceil(bytes), 0, Collective::send_recv, DataType::u8, ReduceOp::sum, reads_peers_, false, std::nullopt};
   const auto found = (sends ? senders_ : receivers_).find(key, stream);
   if (!found) return found.error();
   const DevicePlan& plan = **found;

@@ -18,7 +18,7 @@ struct MessageIdentity {
 class MessagePlans {
  public:
   /// `source` is that of the collectives.
-  MessagePlans(const DevicePlanSource& source, const device::PairAreas& areas, bool one_process, DeviceArena senders, DeviceArena receivers);
+  MessagePlans(const DevicePlanSource& source, const device::PairAreas& areas, bool reads_peers, DeviceArena senders, DeviceArena receivers);
 
   /// One end; its peer, buffer and blocks are left to the caller. Plans are kept for each length up to that of an inlined one, and for powers of two
   /// from there on, of which a message uses a part. `stream` as DevicePlans::find. Errors: as there; unsupported (a plan with several lanes).
@@ -28,7 +28,7 @@ class MessagePlans {
   DevicePlans senders_;
   DevicePlans receivers_;
   std::uint64_t inline_bytes_ = 0;
-  bool one_process_ = false;
+  bool reads_peers_ = false;
 };
 
 }  // namespace rondo

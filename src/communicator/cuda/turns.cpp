@@ -212,7 +212,7 @@ Result<void> Turns::run_exchange(const Exchanged& call) {
   const std::uint64_t outcome = static_cast<std::uint64_t>(device::Outcome::peer_failed);
   const device::Group& group = call.exchange.group;
   auto* const state = &reinterpret_cast<device::RankWords*>(group.areas[group.rank])->state;
-  (void)cudaMemcpyAsync(state, &outcome, sizeof outcome, cudaMemcpyHostToDevice, stream_.get());
+  (void)cudaMemcpyAsync(state, &outcome, sizeof outcome, cudaMemcpyDefault, stream_.get());
   (void)cudaStreamSynchronize(stream_.get());
   host_.abort();
   return done;
