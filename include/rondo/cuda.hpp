@@ -64,8 +64,8 @@ class CudaCommunicator {
  public:
   /// A collective call of all ranks of `host`, a communicator that introduces the ranks to one another and of which this one makes a duplicate for itself.
   /// Ranks on one machine alone. Blocks as host's calls do. Errors, on all ranks: unsupported (no driver, no GPU, built without CUDA, GPUs that can't map one
-  /// another's memory between ranks that don't share the host's, processes that share a GPU whose driver can't make streams wait: with the reason), out_of_resources, invalid_argument (options; ranks
-  /// whose options differ), those of host.
+  /// another's memory between ranks that don't share the host's, processes that share a GPU whose driver can't make streams wait: with the reason),
+  /// out_of_resources, invalid_argument (options; ranks whose options differ), those of host.
   static Result<CudaCommunicator> create(Communicator& host, const CudaOptions& options = {});
 
   CudaCommunicator(CudaCommunicator&&) noexcept;             ///< the one moved from may only be assigned to or destroyed
