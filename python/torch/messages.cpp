@@ -1,4 +1,5 @@
 // Messages between two ranks, and barriers.
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <c10/util/Exception.h>
 
 #include <chrono>
@@ -36,7 +37,8 @@ WorkPointer Backend::send(Tensors& tensors, int to, int tag) {
   const CallId id = next(kinds::send);
   const at::Tensor& tensor = single(id, tensors, "tensors");
   check_peer(id, to, size_, "to");
-  Operation operation = this->operation(id, {tensor}, {});
+  check_on_host(id, tensor);
+  Operation operation = this->operation(id, {tensor}, {}, true);
   const at::Tensor given = operation.given(tensor);
   const rondo_type type = moved(given.scalar_type()).type;
   const auto peer = static_cast<std::uint32_t>(to);
@@ -49,7 +51,8 @@ WorkPointer Backend::recv(Tensors& tensors, int from, int tag) {
   const CallId id = next(kinds::recv);
   const at::Tensor& tensor = single(id, tensors, "tensors");
   check_peer(id, from, size_, "from");
-  Operation operation = this->operation(id, {}, {tensor});
+  check_on_host(id, tensor);
+  Operation operation = this->operation(id, {}, {tensor}, true);
   const at::Tensor room = operation.received(tensor);
   const rondo_type type = moved(room.scalar_type()).type;
   const auto peer = static_cast<std::uint32_t>(from);
@@ -61,7 +64,8 @@ WorkPointer Backend::recv(Tensors& tensors, int from, int tag) {
 WorkPointer Backend::recvAnysource(Tensors& tensors, int tag) {
   const CallId id = next(kinds::recv_any_source);
   const at::Tensor& tensor = single(id, tensors, "tensors");
-  Operation operation = this->operation(id, {}, {tensor});
+  check_on_host(id, tensor);
+  Operation operation = this->operation(id, {}, {tensor}, true);
   const at::Tensor room = operation.received(tensor);
   const rondo_type type = moved(room.scalar_type()).type;
   return start(std::move(operation), [&](rondo_communicator* c, rondo_work** started) {
@@ -73,7 +77,12 @@ WorkPointer Backend::barrier(const c10d::BarrierOptions& options) {
   rondo_call call{};
   call.size = sizeof call;
   call.collective = RONDO_BARRIER;
-  return run(operation(next(kinds::barrier), {}, {}), call, timing(options));
+  Operation operation = this->operation(next(kinds::barrier));
+  if (options.device && !options.device->is_cpu() && DeviceGroup::is_built()) {
+    const c10::Device device = options.device->has_index() ? *options.device : c10::impl::VirtualGuardImpl(options.device->type()).getDevice();
+    operation.on = device_->begin(operation.id, device, options.asyncOp, group_);
+  }
+  return run(std::move(operation), call, timing(options));
 }
 
 /// Rank 0 hears of each rank, and answers when it has heard of all. Ranks that don't come are named, in torch's own words, which programs look for; then

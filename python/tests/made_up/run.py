@@ -1,0 +1,67 @@
+"""python -m made_up.run CHECK...: runs checks (checks.py) on two ranks each, which are forked from here, on as many made-up GPUs as MADE_UP_GPUS says. Prints a
+line of JSON for each: its name, and what went wrong."""
+
+import datetime
+import json
+import os
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+
+from made_up import checks
+
+SIZE = 2
+SECONDS = 60
+
+
+def rank_main(rank, check, folder):
+    torch.set_num_threads(1)
+    try:
+        device = torch.device("made_up", rank % torch.made_up.device_count())
+        torch.made_up.set_device(device.index)
+        seconds = checks.TIMEOUTS.get(check, 30)
+        dist.init_process_group("rondo", init_method=f"file://{folder}/store", rank=rank, world_size=SIZE, timeout=datetime.timedelta(seconds=seconds))
+        getattr(checks, check)(rank, SIZE, device)
+        dist.destroy_process_group()
+    except BaseException:
+        (Path(folder) / f"rank{rank}").write_text(traceback.format_exc())
+        os._exit(1)
+    os._exit(0)
+
+
+def ended(process):
+    return os.waitpid(process, os.WNOHANG)[0] != 0
+
+
+def run(check):
+    """What went wrong, or ''."""
+    sys.stdout.flush()
+    with tempfile.TemporaryDirectory() as folder:
+        processes = []
+        for rank in range(SIZE):
+            process = os.fork()
+            if process == 0:
+                rank_main(rank, check, folder)
+            processes.append(process)
+        late, deadline = dict(enumerate(processes)), time.monotonic() + SECONDS
+        while late and time.monotonic() < deadline:
+            late = {rank: process for rank, process in late.items() if not ended(process)}
+            time.sleep(0.01)
+        for process in late.values():
+            os.kill(process, signal.SIGKILL)
+            os.waitpid(process, 0)
+        said = [f"rank {rank} outlasted {SECONDS} s" for rank in late]
+        said += [f"rank {rank}:\n{(Path(folder) / f'rank{rank}').read_text()}" for rank in range(SIZE) if (Path(folder) / f"rank{rank}").exists()]
+        return "\n".join(said)
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        began = time.monotonic()
+        print(json.dumps({"check": name, "wrong": run(name), "seconds": round(time.monotonic() - began, 2)}), flush=True)
