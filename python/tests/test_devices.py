@@ -13,7 +13,10 @@ import torch
 ROOT = Path(__file__).resolve().parents[2]
 RELEASE = ROOT / "build/release"
 DEVICE = ROOT / "build/made_up_torch"
-CHECKS = ["all_reduces"]
+CALLS = ["all_reduces", "moves", "coalesced", "strided", "order", "order_of_streams", "memory", "mixed", "groups", "barriers", "futures"]
+TRAINING = ["ddp", "averages", "hook", "fsdp"]
+FAULTS = ["refusals", "mismatch", "lateness", "death", "aborted", "left"]
+CHECKS = CALLS + TRAINING + FAULTS
 
 
 def said_by(*command):

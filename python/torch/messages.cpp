@@ -1,5 +1,5 @@
 // Messages between two ranks, and barriers.
-#include <c10/core/impl/VirtualGuardImpl.h>
+#include <ATen/DeviceAccelerator.h>
 #include <c10/util/Exception.h>
 
 #include <chrono>
@@ -28,6 +28,14 @@ struct Sign {
 bool came(const Sign& sign, Clock::time_point deadline) {
   const double left = std::chrono::duration<double>(deadline - Clock::now()).count();
   return rondo_work_wait_for(sign.work, std::max(left, 0.0)) == RONDO_SUCCESS;
+}
+
+/// Whose streams a barrier is for, if its caller names a device, or the group has one. Torch passes on the numbers that its caller gives, but not the device.
+std::optional<c10::Device> device_of(const c10d::BarrierOptions& options, std::optional<c10::Device> of_group) {
+  if (options.device) of_group = options.device;
+  const auto accelerator = at::getAccelerator();
+  if (!options.device_ids.empty() && accelerator) of_group = c10::Device(*accelerator, static_cast<c10::DeviceIndex>(options.device_ids.front()));
+  return of_group && of_group->has_index() && !of_group->is_cpu() ? of_group : std::nullopt;
 }
 
 }  // namespace
@@ -78,10 +86,8 @@ WorkPointer Backend::barrier(const c10d::BarrierOptions& options) {
   call.size = sizeof call;
   call.collective = RONDO_BARRIER;
   Operation operation = this->operation(next(kinds::barrier));
-  if (options.device && !options.device->is_cpu() && DeviceGroup::is_built()) {
-    const c10::Device device = options.device->has_index() ? *options.device : c10::impl::VirtualGuardImpl(options.device->type()).getDevice();
-    operation.on = device_->begin(operation.id, device, options.asyncOp, group_);
-  }
+  if (const auto device = device_of(options, getBoundDeviceId()); device && DeviceGroup::is_built())
+    operation.on = device_->begin(operation.id, *device, options.asyncOp, group_);
   return run(std::move(operation), call, timing(options));
 }
 

@@ -1,5 +1,5 @@
-// Memory of a made-up GPU for tensors, kept for others when it is freed, as torch's allocator for CUDA keeps it: at once for those of the stream that it was taken on, but later where
-// other streams were said to use it.
+// Memory of a made-up GPU for tensors. What is freed is kept for others as torch's allocator for CUDA keeps it: for what is taken on the same stream, at once,
+// but where other streams were said to use it when these have gone on.
 #pragma once
 
 #include <c10/core/Allocator.h>

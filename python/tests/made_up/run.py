@@ -1,5 +1,5 @@
-"""python -m made_up.run CHECK...: runs checks (checks.py) on two ranks each, which are forked from here, on as many made-up GPUs as MADE_UP_GPUS says. Prints a
-line of JSON for each: its name, and what went wrong."""
+"""python -m made_up.run CHECK...: runs checks (functions of calls, training and faults) on two ranks each, which are forked from here, on as many made-up
+GPUs as MADE_UP_GPUS says. Prints a line of JSON for each: its name, and what went wrong."""
 
 import datetime
 import json
@@ -14,7 +14,7 @@ from pathlib import Path
 import torch
 import torch.distributed as dist
 
-from made_up import checks
+from made_up import calls, faults, training
 
 SIZE = 2
 SECONDS = 60
@@ -23,11 +23,11 @@ SECONDS = 60
 def rank_main(rank, check, folder):
     torch.set_num_threads(1)
     try:
-        device = torch.device("made_up", rank % torch.made_up.device_count())
-        torch.made_up.set_device(device.index)
-        seconds = checks.TIMEOUTS.get(check, 30)
+        device = torch.device("madeup", rank % torch.madeup.device_count())
+        torch.madeup.set_device(device.index)
+        seconds = faults.TIMEOUTS.get(check, 30)
         dist.init_process_group("rondo", init_method=f"file://{folder}/store", rank=rank, world_size=SIZE, timeout=datetime.timedelta(seconds=seconds))
-        getattr(checks, check)(rank, SIZE, device)
+        next(getattr(module, check) for module in (calls, training, faults) if hasattr(module, check))(rank, SIZE, device)
         dist.destroy_process_group()
     except BaseException:
         (Path(folder) / f"rank{rank}").write_text(traceback.format_exc())
