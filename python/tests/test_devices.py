@@ -9,14 +9,16 @@ from pathlib import Path
 
 import pytest
 import torch
+import torch.distributed as dist
+from devices import CHECKS
+from ranks import run
+from torch.distributed import Backend
+
+from rondo import _autoload
 
 ROOT = Path(__file__).resolve().parents[2]
 RELEASE = ROOT / "build/release"
 DEVICE = ROOT / "build/made_up_torch"
-CALLS = ["all_reduces", "moves", "coalesced", "strided", "order", "order_of_streams", "memory", "mixed", "groups", "barriers", "futures"]
-TRAINING = ["ddp", "averages", "hook", "fsdp"]
-FAULTS = ["refusals", "mismatch", "lateness", "death", "aborted", "left"]
-CHECKS = CALLS + TRAINING + FAULTS
 
 
 def said_by(*command):
@@ -47,12 +49,28 @@ def results(device):
 
     def of(gpus):
         if gpus not in found:
-            ran = subprocess.run([sys.executable, "-m", "made_up.run", *CHECKS], env=dict(device, MADE_UP_GPUS=str(gpus)), stdout=subprocess.PIPE, text=True,
+            ran = subprocess.run([sys.executable, "-m", "devices.run", "madeup", *CHECKS], env=dict(device, MADE_UP_GPUS=str(gpus)), stdout=subprocess.PIPE, text=True,
                                  timeout=600)
             found[gpus] = {line["check"]: line["wrong"] for line in map(json.loads, filter(lambda text: text.startswith("{"), ran.stdout.splitlines()))}
         return found[gpus]
 
     return of
+
+
+def _is_refused_without_cuda(_rank, _size):
+    backend = dist.group.WORLD._get_backend(torch.device("cpu"))
+    with pytest.raises(NotImplementedError, match="all_reduce #1 .* on meta, but rondo-ccl was built without CUDA; .*pip install .*cmake.define.RONDO_CUDA=ON"):
+        backend.allreduce([torch.empty(2, device="meta")])  # of any device: torch here may know no other
+
+
+def test_a_package_without_cuda_says_how_it_is_built_with_it():
+    run(1, _is_refused_without_cuda)
+
+
+def test_the_backend_takes_tensors_of_cuda_where_torch_has_it(monkeypatch):
+    assert Backend.backend_capability["rondo"] == (["cpu"] if torch.version.cuda is None else ["cpu", "cuda"])
+    monkeypatch.setattr(torch.version, "cuda", "13.0")
+    assert _autoload._devices() == ["cpu", "cuda"]
 
 
 @pytest.mark.parametrize("check", CHECKS)

@@ -23,7 +23,7 @@ class DeviceWork final : public c10d::Work {
   DeviceWork(Operation operation, const DeviceCall& call, std::shared_ptr<DeviceGroup> group);
 
   bool isCompleted() override;
-  bool isSuccess() const override { return ended_well_; }
+  bool isSuccess() const override { return ended_well_ || (end_.query() && !exception()); }
   std::exception_ptr exception() const override;
   void synchronize() override { wait(kNoTimeout); }
   bool wait(std::chrono::milliseconds timeout) override;

@@ -1,4 +1,4 @@
-"""What a group of two ranks says of calls on the made-up device that can't be served, or fail."""
+"""What a group of two ranks says of calls on a device that can't be served, or fail."""
 
 import datetime
 import os
@@ -21,24 +21,24 @@ def refusals(rank, size, device):
         "all_to_all": lambda: dist.all_to_all_single(tensor, tensor.clone(), [1, 3], [1, 3]),
         "all_to_all ": lambda: dist.all_to_all([tensor[:1], tensor[1:]], [tensor[:1].clone(), tensor[1:].clone()]),
     }.items():
-        with pytest.raises(NotImplementedError, match=f"rondo: {name.strip()}.* on rank {rank} isn't served on madeup:"):
+        with pytest.raises(NotImplementedError, match=f"rondo: {name.strip()}.* on rank {rank} isn't served on {device}"):
             call()
-    with pytest.raises(ValueError, match="all_gather.* tensors on madeup:.* and cpu; accepted: all of one device"):
+    with pytest.raises(ValueError, match="all_gather.* tensors on .*:.* and cpu; accepted: all of one device"):
         dist.all_gather([torch.empty(4), torch.empty(4)], tensor)
     with pytest.raises(TypeError, match="can't be combined by BAND"):
         dist.all_reduce(tensor, dist.ReduceOp.BAND)
-    if torch.madeup.device_count() > 1:
+    if torch.get_device_module(device).device_count() > 1:
         dist.all_reduce(tensor)
         with pytest.raises(ValueError, match="accepted: one device a rank"):
-            dist.all_reduce(torch.ones(4, device=f"madeup:{1 - device.index}"))
+            dist.all_reduce(torch.ones(4, device=torch.device(device.type, 1 - device.index)))
     tensor.fill_(1)
     dist.all_reduce(tensor)
     assert tensor.tolist() == [2.0] * 4, "what was refused has left something behind"
 
 
-def fails_with(words, work):
+def fails_with(words, work, device):
     """Waiting for it with a time says what is wrong, and so does the group's next call."""
-    for call in (lambda: work.wait(datetime.timedelta(seconds=20)), lambda: dist.all_reduce(torch.ones(4, device="madeup"))):
+    for call in (lambda: work.wait(datetime.timedelta(seconds=20)), lambda: dist.all_reduce(torch.ones(4, device=device))):
         with pytest.raises(dist.DistBackendError, match=words):
             call()
     assert work.is_completed() and not work.is_success() and work.exception() is not None
@@ -50,13 +50,13 @@ def fails_with(words, work):
 def mismatch(rank, size, device):
     dist.all_reduce(torch.ones(4, device=device))
     work = dist.all_reduce(torch.ones(100 + rank, device=device), async_op=True)
-    fails_with("rondo: all_reduce #.* rank . is in another call|rank . has failed|mismatch|ranks disagree", work)
+    fails_with("rondo: all_reduce #.* rank . is in another call|rank . has failed|mismatch|ranks disagree", work, device)
 
 
 def lateness(rank, size, device):
     """A rank that doesn't come: the wait's time is over first, then the group's."""
     dist.all_reduce(torch.ones(4, device=device))
-    torch.madeup.synchronize()
+    torch.get_device_module(device).synchronize()
     dist.barrier()
     if rank == 0:
         work = dist.all_reduce(torch.ones(4, device=device), async_op=True)
@@ -64,7 +64,7 @@ def lateness(rank, size, device):
         with pytest.raises(dist.DistBackendError, match="has not ended within a timeout of 300 ms"):
             work.wait(datetime.timedelta(milliseconds=300))
         assert time.monotonic() - began < 2
-        fails_with("timeout", work)
+        fails_with("timeout", work, device)
     else:
         time.sleep(7)
     os._exit(0)  # there is nobody left to say goodbye to
@@ -72,22 +72,22 @@ def lateness(rank, size, device):
 
 def death(rank, size, device):
     dist.all_reduce(torch.ones(4, device=device))
-    torch.madeup.synchronize()
+    torch.get_device_module(device).synchronize()
     dist.barrier()
     if rank == 1:
         os._exit(0)
-    fails_with("timeout|rank 1", dist.all_reduce(torch.ones(4, device=device), async_op=True))
+    fails_with("timeout|rank 1", dist.all_reduce(torch.ones(4, device=device), async_op=True), device)
     os._exit(0)
 
 
 def aborted(rank, size, device):
     dist.all_reduce(torch.ones(4, device=device))
-    torch.madeup.synchronize()
+    torch.get_device_module(device).synchronize()
     dist.barrier()
     if rank == 0:
         work = dist.all_reduce(torch.ones(4, device=device), async_op=True)
         dist.group.WORLD.abort()
-        fails_with("abort", work)
+        fails_with("abort", work, device)
     else:
         time.sleep(1)
     os._exit(0)

@@ -1,5 +1,5 @@
-"""python -m made_up.run CHECK...: runs checks (functions of calls, training and faults) on two ranks each, which are forked from here, on as many made-up
-GPUs as MADE_UP_GPUS says. Prints a line of JSON for each: its name, and what went wrong."""
+"""python -m devices.run DEVICE CHECK...: runs checks (functions of calls, training and faults) on two ranks each, which are forked from here, on as many of
+such devices as there are, cuda or madeup. Prints a line of JSON for each: its name, and what went wrong. Exit status 1: something did."""
 
 import datetime
 import json
@@ -14,17 +14,20 @@ from pathlib import Path
 import torch
 import torch.distributed as dist
 
-from made_up import calls, faults, training
+import rondo.torch  # noqa: F401 - where the package isn't installed torch hasn't found it
+
+from devices import calls, faults, training
 
 SIZE = 2
 SECONDS = 60
 
 
-def rank_main(rank, check, folder):
+def rank_main(rank, kind, check, folder):
     torch.set_num_threads(1)
     try:
-        device = torch.device("madeup", rank % torch.madeup.device_count())
-        torch.madeup.set_device(device.index)
+        module = torch.get_device_module(kind)
+        device = torch.device(kind, rank % module.device_count())
+        module.set_device(device.index)
         seconds = faults.TIMEOUTS.get(check, 30)
         dist.init_process_group("rondo", init_method=f"file://{folder}/store", rank=rank, world_size=SIZE, timeout=datetime.timedelta(seconds=seconds))
         next(getattr(module, check) for module in (calls, training, faults) if hasattr(module, check))(rank, SIZE, device)
@@ -39,7 +42,7 @@ def ended(process):
     return os.waitpid(process, os.WNOHANG)[0] != 0
 
 
-def run(check):
+def run(kind, check):
     """What went wrong, or ''."""
     sys.stdout.flush()
     with tempfile.TemporaryDirectory() as folder:
@@ -47,7 +50,7 @@ def run(check):
         for rank in range(SIZE):
             process = os.fork()
             if process == 0:
-                rank_main(rank, check, folder)
+                rank_main(rank, kind, check, folder)
             processes.append(process)
         late, deadline = dict(enumerate(processes)), time.monotonic() + SECONDS
         while late and time.monotonic() < deadline:
@@ -62,6 +65,13 @@ def run(check):
 
 
 if __name__ == "__main__":
-    for name in sys.argv[1:]:
+    of_kind, *names = sys.argv[1:]
+    if of_kind == "madeup":
+        import made_up  # noqa: F401
+    failed = False
+    for name in names:
         began = time.monotonic()
-        print(json.dumps({"check": name, "wrong": run(name), "seconds": round(time.monotonic() - began, 2)}), flush=True)
+        wrong = run(of_kind, name)
+        failed |= wrong != ""
+        print(json.dumps({"check": name, "wrong": wrong, "seconds": round(time.monotonic() - began, 2)}), flush=True)
+    sys.exit(failed)

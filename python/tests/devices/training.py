@@ -1,4 +1,4 @@
-"""Training on tensors of the made-up device, against the same on the processor's: what DDP, its hook and FSDP make of a group of two ranks."""
+"""Training on tensors of a device, against the same on the processor's: what DDP, its hook and FSDP make of a group of two ranks."""
 
 import torch
 import torch.distributed as dist

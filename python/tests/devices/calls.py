@@ -1,4 +1,4 @@
-"""What a group of two ranks must do with tensors of the made-up device: functions of (rank, size, device)."""
+"""What a group of two ranks must do with tensors of a device: functions of (rank, size, device)."""
 
 import time
 
@@ -7,6 +7,23 @@ import torch.distributed as dist
 
 HELD_UP_MS = 500  # a stream, by a kernel that does nothing
 AT_ONCE_S = 0.3  # what no host waits for takes less
+CYCLES_A_MS = 2_000_000  # of a GPU's clock, or a little less
+
+
+def module_of(device):
+    return torch.get_device_module(device)
+
+
+def synchronize(device):
+    module_of(device).synchronize()
+
+
+def delay(device):
+    """Holds the current stream up."""
+    if device.type == "cuda":
+        torch.cuda._sleep(HELD_UP_MS * CYCLES_A_MS)
+    else:
+        torch.madeup.delay(device, HELD_UP_MS)
 
 
 def ranks_values(rank, count, device="cpu", dtype=torch.float32):
@@ -137,7 +154,7 @@ def strided(rank, size, device):
     given = grid[rank].to(device)
     for a in (False, True):
         tensor = torch.zeros(6, 10, device=device)
-        torch.madeup.delay(device, HELD_UP_MS)
+        delay(device)
         tensor.copy_(given)
         waited(dist.all_reduce(tensor.t(), async_op=a), a)
         same(tensor, grid[0] + grid[1], "all_reduce of a transposed one")
@@ -161,9 +178,9 @@ def order(rank, size, device):
         for _ in range(3):
             given, tensor, seen = ranks_values(rank, 5000, device), torch.zeros(5000, device=device), torch.zeros(5000, device=device)
             dist.all_reduce(tensor)  # streams and plans are there
-            torch.madeup.synchronize()
+            synchronize(device)
             began = time.monotonic()
-            torch.madeup.delay(device, HELD_UP_MS)
+            delay(device)
             tensor.copy_(given)
             work = dist.all_reduce(tensor, async_op=asynchronous)
             if asynchronous:
@@ -183,12 +200,12 @@ def order_of_streams(rank, size, device):
     tensor, seen = ranks_values(rank, 5000, device), torch.zeros(5000, device=device)
     dist.all_reduce(torch.zeros(5000, device=device))
     side = torch.Stream(device)
-    torch.madeup.synchronize()
+    synchronize(device)
     began = time.monotonic()
     with side:
-        torch.madeup.delay(device, HELD_UP_MS)
+        delay(device)
         work = dist.all_reduce(tensor, async_op=True)
-    torch.madeup.current_stream().synchronize()
+    module_of(device).current_stream().synchronize()
     assert time.monotonic() - began < AT_ONCE_S, "the default stream waits for a call that it has nothing to do with"
     work.wait()
     seen.copy_(tensor)
@@ -202,9 +219,9 @@ def memory(rank, size, device):
     values, nonsense = ranks_values(rank, count, device), torch.full((count,), -1.0, device=device)
     output, before, side = torch.zeros(2 * count, device=device), torch.zeros(1, device=device), torch.Stream(device)
     for _ in range(3):
-        torch.madeup.synchronize()
+        synchronize(device)
         with side:  # the group's stream is held up, this one isn't
-            torch.madeup.delay(device, HELD_UP_MS)
+            delay(device)
             dist.all_reduce(before, async_op=True)
         given = torch.empty(count, device=device)
         given.copy_(values)
@@ -246,11 +263,11 @@ def groups(rank, size, device):
 def barriers(rank, size, device):
     """A barrier of the device waits for what its stream has, on all ranks, and its wait() for the host's part of it."""
     dist.barrier(device_ids=[device.index])
-    torch.madeup.synchronize()
+    synchronize(device)
     dist.barrier()
     began = time.monotonic()
     if rank == 0:
-        torch.madeup.delay(device, HELD_UP_MS)
+        delay(device)
     dist.barrier(device_ids=[device.index])
     assert time.monotonic() - began > HELD_UP_MS / 1000 * 0.9, "a rank's stream was held up, and the barrier didn't wait"
 
@@ -263,7 +280,7 @@ def futures(rank, size, device):
         tensor, seen, result = (torch.zeros(5000, device=device) for _ in range(3))
         given = ranks_values(rank, 5000, device)
         began = time.monotonic()
-        torch.madeup.delay(device, HELD_UP_MS)
+        delay(device)
         tensor.copy_(given)
         work = dist.all_reduce(tensor, async_op=True)
         chained = work.get_future().then(lambda future: seen.copy_(future.value()[0]))
