@@ -1,5 +1,5 @@
 /** @file
- * The C interface of Rondo's GPU kernels: the calls and contracts of rondo/cuda_kernels.hpp. */
+ * The C interface of Rondo on GPUs: the calls and contracts of rondo/cuda.hpp and rondo/cuda_kernels.hpp. */
 #ifndef RONDO_GPU_KERNELS_H
 #define RONDO_GPU_KERNELS_H
 
@@ -16,6 +16,55 @@ extern "C" {
 
 /** @addtogroup c_interface */
 /** @{ */
+
+/** @name Communicators on GPU memory */
+/** @{ */
+typedef struct rondo_cuda_communicator rondo_cuda_communicator; /**< one rank of a group whose buffers are in GPU memory */
+
+/** How one is made, as rondo::CudaOptions. Zero or NULL is each field's default; equal on all ranks. Grows as rondo_options does. */
+typedef struct rondo_cuda_options {
+  size_t size;            /**< sizeof(rondo_cuda_options) */
+  double timeout_seconds; /**< of each wait of a call's blocks; 0: 30 minutes; INFINITY: none */
+  const char* algorithm;  /**< forced wherever it can serve; NULL: the cost model chooses */
+  uint64_t blocks;        /**< thread blocks that a call may take, 512 at most; 0: what the GPU has for each of its ranks */
+  uint64_t threads;       /**< of a block: a multiple of 32 from 64 to 256; 0: as measured */
+  uint64_t piece_bytes;   /**< the longest piece of a message that a block moves at once; 0: as measured */
+  uint64_t staging_bytes; /**< of this rank's GPU memory, for what passes between ranks that can't read one another's buffers; 0: 32 MiB */
+} rondo_cuda_options;
+
+/** The version of the CUDA runtime that is built in, such as "13.0"; "": built without CUDA. Never NULL. */
+const char* rondo_cuda_version(void);
+
+/** A `device` of rondo_cuda_create(): the GPU that the calling thread's calls go to. */
+#define RONDO_CUDA_CURRENT (-1)
+
+/** A collective call of all ranks of `host`, of which a duplicate is made: they get communicators, this rank's on GPU `device`, CUDA's number of it.
+ * `options`: NULL for the defaults. Blocks as host's calls do. Errors, on all ranks: as rondo::CudaCommunicator::create(), RONDO_UNSUPPORTED of a build
+ * without CUDA among them; on this rank alone, before any other hears of it: RONDO_INVALID_ARGUMENT (NULL, another negative device, a struct of the wrong
+ * size, a time that is none). */
+rondo_status rondo_cuda_create(rondo_communicator* host, int device, const rondo_cuda_options* options, rondo_cuda_communicator** communicator);
+
+/** Enqueues a call on `stream`, a cudaStream_t of this rank's GPU, and returns; as rondo::CudaCommunicator::run(). */
+rondo_status rondo_cuda_run(rondo_cuda_communicator* communicator, const rondo_call* call, void* stream);
+
+/** What the calls so far have met on the GPU; never waits. As rondo::CudaCommunicator::check(). */
+rondo_status rondo_cuda_check(const rondo_cuda_communicator* communicator);
+
+/** Ends every wait of this rank's blocks, and the peers' for it. Any thread; needs no peer. */
+rondo_status rondo_cuda_abort(rondo_cuda_communicator* communicator);
+
+/** Leaves the group, and waits for the peers, 10 s at most. Its host may be released before. */
+void rondo_cuda_destroy(rondo_cuda_communicator* communicator);
+
+/** This rank's number in the group. */
+rondo_status rondo_cuda_rank(const rondo_cuda_communicator* communicator, uint32_t* rank);
+
+/** How many ranks the group has. */
+rondo_status rondo_cuda_size(const rondo_cuda_communicator* communicator, uint32_t* size);
+
+/** CUDA's number of this rank's GPU. */
+rondo_status rondo_cuda_device(const rondo_cuda_communicator* communicator, int* device);
+/** @} */
 
 /** @name GPU kernels */
 /** @{ */

@@ -7,12 +7,19 @@ def _create(options, _backend_options):
     return _backend.create(options)
 
 
+def _devices():
+    """Whose tensors the backend takes: CUDA's where torch has them, whether this package was built with CUDA or not, which a call then says."""
+    from torch.version import cuda
+
+    return ["cpu", "cuda"] if cuda else ["cpu"]
+
+
 def register():
     """Registers the backend "rondo" with torch.distributed. Called again it does nothing."""
     from torch.distributed import Backend, is_available
 
     if is_available() and "RONDO" not in Backend._plugins:
-        Backend.register_backend("rondo", _create, extended_api=True, devices=["cpu"])
+        Backend.register_backend("rondo", _create, extended_api=True, devices=_devices())
         from rondo import _takeover
 
         if _takeover.wanted():

@@ -15,7 +15,6 @@ std::ostream& operator<<(std::ostream& stream, const CallId& id) {
 
 void check_dense(const CallId& id, const at::Tensor& tensor, const char* what) {
   TORCH_CHECK_VALUE(tensor.defined(), "rondo: ", id, ": ", what, " is no tensor");
-  TORCH_CHECK_VALUE(tensor.device().is_cpu(), "rondo: ", id, ": ", what, " is on ", tensor.device(), "; accepted: cpu");
   TORCH_CHECK_VALUE(tensor.layout() == at::kStrided, "rondo: ", id, ": ", what, " has the layout ", tensor.layout(), "; accepted: strided");
 }
 
@@ -23,6 +22,13 @@ const at::Tensor& single(const CallId& id, const Tensors& tensors, const char* w
   TORCH_CHECK_VALUE(tensors.size() == 1, "rondo: ", id, ": ", tensors.size(), " tensors as ", what, "; accepted: one");
   check_dense(id, tensors.front(), what);
   return tensors.front();
+}
+
+void check_devices(const CallId& id, const Tensors& inputs, const Tensors& outputs) {
+  const at::Device device = (inputs.empty() ? outputs : inputs).front().device();
+  for (const Tensors* tensors : {&inputs, &outputs})
+    for (const at::Tensor& tensor : *tensors)
+      TORCH_CHECK_VALUE(tensor.device() == device, "rondo: ", id, ": tensors on ", device, " and ", tensor.device(), "; accepted: all of one device");
 }
 
 void check_types(const CallId& id, const at::Tensor& input, const at::Tensor& output) {

@@ -24,8 +24,10 @@ std::ostream& operator<<(std::ostream& stream, const CallId& id);
 
 /// Throws ValueError unless there is exactly one tensor that the library can take: `what` names it.
 const at::Tensor& single(const CallId& id, const Tensors& tensors, const char* what);
-/// Throws ValueError unless it is a dense tensor in this machine's memory.
+/// Throws ValueError unless it is a dense tensor.
 void check_dense(const CallId& id, const at::Tensor& tensor, const char* what);
+/// Throws ValueError unless an operation's tensors, of which there are some, are on one device.
+void check_devices(const CallId& id, const Tensors& inputs, const Tensors& outputs);
 /// Throws TypeError unless an operation's input and output are of one type.
 void check_types(const CallId& id, const at::Tensor& input, const at::Tensor& output);
 /// Throws ValueError unless an operation has as many inputs as outputs, and some.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backend.hpp"
+#include "device_work.hpp"
 
 namespace rondo_torch {
 
@@ -27,6 +28,15 @@ class Deadline {
   const std::chrono::milliseconds usual_;
   const bool differs_;
 };
+
+template <class Enqueue>
+WorkPointer Backend::run_on_device(Operation operation, const Enqueue& enqueue) {
+  const std::unique_ptr<DeviceCall> on = std::move(operation.on);  // until it is enqueued
+  void* const stream = on->stream().native_handle();
+  const rondo_status status = device_->with_communicator([&](rondo_cuda_communicator* communicator) { return enqueue(communicator, stream); });
+  if (status != RONDO_SUCCESS) throw_failure(status, operation.describe());
+  return c10::make_intrusive<DeviceWork>(std::move(operation), *on, device_);
+}
 
 template <class Now, class Later>
 WorkPointer Backend::run(Operation operation, Timing timing, const Now& now, const Later& later, std::size_t parts) {

@@ -29,6 +29,7 @@ Backend::Backend(const Backend& of, const Group::Left& left)
 }
 
 Backend::~Backend() {
+  device_->close();
   if (left_ && left_->communicator != nullptr) rondo_destroy(left_->communicator);
 }
 
@@ -72,11 +73,13 @@ SparseSums* Backend::made_sparse_sums() {
 }
 
 void Backend::abort() {
+  device_->abort();
   group_.abort();
   if (SparseSums* const made = made_sparse_sums()) made->abort();
 }
 
 void Backend::shutdown() {
+  device_->close();
   if (SparseSums* const made = made_sparse_sums()) made->close();
   group_.close();
 }
@@ -91,17 +94,31 @@ CallId Backend::next(const Kind& kind) const {
   return {&kind, rank_, c10d::isP2POp(kind.type) ? 0 : sequence_.load(std::memory_order_relaxed) + 1};
 }
 
-Operation Backend::operation(const CallId& id, Tensors inputs, Tensors outputs) {
+Operation Backend::operation(const CallId& id) {
   Operation operation;
   operation.id = id;
   operation.for_gloo = for_gloo_;
   if (id.sequence != 0) operation.id.sequence = sequence_.fetch_add(1, std::memory_order_relaxed) + 1;
+  return operation;
+}
+
+Operation Backend::operation(const CallId& id, Tensors inputs, Tensors outputs, bool async) {
+  check_devices(id, inputs, outputs);
+  Operation operation = this->operation(id);
   operation.inputs = std::move(inputs);
   operation.outputs = std::move(outputs);
+  const at::Tensor& first = (operation.inputs.empty() ? operation.outputs : operation.inputs).front();
+  if (!first.is_cpu()) operation.on = device_->begin(operation.id, first.device(), async, group_);
   return operation;
 }
 
 WorkPointer Backend::run(Operation operation, at::ArrayRef<rondo_call> calls, Timing timing) {
+  if (operation.on)
+    return run_on_device(std::move(operation), [&](rondo_cuda_communicator* communicator, void* stream) {
+      rondo_status status = RONDO_SUCCESS;
+      for (const rondo_call* call = calls.begin(); call != calls.end() && status == RONDO_SUCCESS; ++call) status = rondo_cuda_run(communicator, call, stream);
+      return status;
+    });
   const rondo_call* next = calls.begin();
   return run(
       std::move(operation), timing, [&](rondo_communicator* communicator) { return rondo_run(communicator, next++); },
@@ -118,6 +135,7 @@ at::Tensor joined(const Tensors& blocks) {
     adjacent = adjacent && block.is_contiguous() && block.data_ptr() == at && block.is_alias_of(first);
     at += static_cast<std::size_t>(count) * first.element_size();
   }
+  if (adjacent && !first.is_cpu()) return first.as_strided({static_cast<std::int64_t>(blocks.size()) * count}, {1});
   if (adjacent) return at::from_blob(first.data_ptr(), {static_cast<std::int64_t>(blocks.size()) * count}, first.options());
   return {};
 }

@@ -5,6 +5,7 @@
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 
 #include "arguments.hpp"
+#include "device.hpp"
 #include "elements.hpp"
 #include "group.hpp"
 #include "sparse.hpp"
@@ -53,6 +54,7 @@ class Backend final : public c10d::Backend {
   WorkPointer allreduce_coalesced(Tensors& tensors, const c10d::AllreduceCoalescedOptions& options) override;
   /// Starts the average of all ranks' tensors, in place; of floats by way of `wire`, half or bfloat16, if it is given.
   WorkPointer average(const at::Tensor& tensor, std::optional<at::ScalarType> wire);
+  WorkPointer average_on_device(Operation operation, const at::Tensor& tensor, at::ScalarType wire);
   WorkPointer reduce(Tensors& tensors, const c10d::ReduceOptions& options) override;
   WorkPointer reduce_scatter(Tensors& outputs, std::vector<Tensors>& inputs, const c10d::ReduceScatterOptions& options) override;
   WorkPointer _reduce_scatter_base(at::Tensor& output, at::Tensor& input, const c10d::ReduceScatterOptions& options) override;
@@ -69,6 +71,7 @@ class Backend final : public c10d::Backend {
   WorkPointer alltoall_base(at::Tensor& output, at::Tensor& input, std::vector<std::int64_t>& output_splits, std::vector<std::int64_t>& input_splits,
                             const c10d::AllToAllOptions& options) override;
   WorkPointer alltoall(Tensors& outputs, Tensors& inputs, const c10d::AllToAllOptions& options) override;
+  WorkPointer alltoall_on_device(const CallId& id, Tensors& outputs, Tensors& inputs, const c10d::AllToAllOptions& options);
 
   // messages.cpp
   WorkPointer send(Tensors& tensors, int to, int tag) override;
@@ -94,11 +97,16 @@ class Backend final : public c10d::Backend {
   std::uint32_t ranks() const { return static_cast<std::uint32_t>(size_); }
   /// What the next call of this group is, if its arguments make sense.
   CallId next(const Kind& kind) const;
-  /// They do: the call has its place in the group's order.
-  Operation operation(const CallId& id, Tensors inputs, Tensors outputs);
+  /// They do: the call has its place in the group's order. On tensors of a device it is begun there, for which `async` says on what stream.
+  Operation operation(const CallId& id, Tensors inputs, Tensors outputs, bool async);
+  /// The same of one without tensors.
+  Operation operation(const CallId& id);
   /// Runs calls of the library, one after the other, or starts them. The operation has ended when all of them have.
   WorkPointer run(Operation operation, at::ArrayRef<rondo_call> calls, Timing timing);
-  /// The same for what isn't a rondo_call: `now` runs its next part, `later` starts it.
+  /// An operation on tensors of a device, which was begun there: `enqueue` enqueues it, by a communicator on a stream, and returns a status.
+  template <class Enqueue>
+  WorkPointer run_on_device(Operation operation, const Enqueue& enqueue);
+  /// The same for what isn't a rondo_call: `now` runs its next part, `later` starts it. In the processor's memory alone.
   template <class Now, class Later>
   WorkPointer run(Operation operation, Timing timing, const Now& now, const Later& later, std::size_t parts = 1);
   template <class Later>
@@ -113,6 +121,7 @@ class Backend final : public c10d::Backend {
   std::optional<Group::Left> left_;  ///< under shrink_mutex_, once agreed on
   std::mutex sparse_mutex_;
   std::unique_ptr<SparseSums> sparse_;  ///< under sparse_mutex_, once made for good
+  const std::shared_ptr<DeviceGroup> device_ = std::make_shared<DeviceGroup>();  ///< shared with works, which may outlive this
   const bool for_gloo_;
   std::atomic<std::uint64_t> sequence_{0};
 };

@@ -1,4 +1,5 @@
 // Messages between two ranks, and barriers.
+#include <ATen/DeviceAccelerator.h>
 #include <c10/util/Exception.h>
 
 #include <chrono>
@@ -29,6 +30,14 @@ bool came(const Sign& sign, Clock::time_point deadline) {
   return rondo_work_wait_for(sign.work, std::max(left, 0.0)) == RONDO_SUCCESS;
 }
 
+/// Whose streams a barrier is for, if its caller names a device, or the group has one. Torch passes on the numbers that its caller gives, but not the device.
+std::optional<c10::Device> device_of(const c10d::BarrierOptions& options, std::optional<c10::Device> of_group) {
+  if (options.device) of_group = options.device;
+  const auto accelerator = at::getAccelerator();
+  if (!options.device_ids.empty() && accelerator) of_group = c10::Device(*accelerator, static_cast<c10::DeviceIndex>(options.device_ids.front()));
+  return of_group && of_group->has_index() && !of_group->is_cpu() ? of_group : std::nullopt;
+}
+
 }  // namespace
 
 /// Neither says whether it is waited for at once, so both are started, and whoever waits runs them.
@@ -36,7 +45,8 @@ WorkPointer Backend::send(Tensors& tensors, int to, int tag) {
   const CallId id = next(kinds::send);
   const at::Tensor& tensor = single(id, tensors, "tensors");
   check_peer(id, to, size_, "to");
-  Operation operation = this->operation(id, {tensor}, {});
+  check_on_host(id, tensor);
+  Operation operation = this->operation(id, {tensor}, {}, true);
   const at::Tensor given = operation.given(tensor);
   const rondo_type type = moved(given.scalar_type()).type;
   const auto peer = static_cast<std::uint32_t>(to);
@@ -49,7 +59,8 @@ WorkPointer Backend::recv(Tensors& tensors, int from, int tag) {
   const CallId id = next(kinds::recv);
   const at::Tensor& tensor = single(id, tensors, "tensors");
   check_peer(id, from, size_, "from");
-  Operation operation = this->operation(id, {}, {tensor});
+  check_on_host(id, tensor);
+  Operation operation = this->operation(id, {}, {tensor}, true);
   const at::Tensor room = operation.received(tensor);
   const rondo_type type = moved(room.scalar_type()).type;
   const auto peer = static_cast<std::uint32_t>(from);
@@ -61,7 +72,8 @@ WorkPointer Backend::recv(Tensors& tensors, int from, int tag) {
 WorkPointer Backend::recvAnysource(Tensors& tensors, int tag) {
   const CallId id = next(kinds::recv_any_source);
   const at::Tensor& tensor = single(id, tensors, "tensors");
-  Operation operation = this->operation(id, {}, {tensor});
+  check_on_host(id, tensor);
+  Operation operation = this->operation(id, {}, {tensor}, true);
   const at::Tensor room = operation.received(tensor);
   const rondo_type type = moved(room.scalar_type()).type;
   return start(std::move(operation), [&](rondo_communicator* c, rondo_work** started) {
@@ -73,7 +85,10 @@ WorkPointer Backend::barrier(const c10d::BarrierOptions& options) {
   rondo_call call{};
   call.size = sizeof call;
   call.collective = RONDO_BARRIER;
-  return run(operation(next(kinds::barrier), {}, {}), call, timing(options));
+  Operation operation = this->operation(next(kinds::barrier));
+  if (const auto device = device_of(options, getBoundDeviceId()); device && DeviceGroup::is_built())
+    operation.on = device_->begin(operation.id, *device, options.asyncOp, group_);
+  return run(std::move(operation), call, timing(options));
 }
 
 /// Rank 0 hears of each rank, and answers when it has heard of all. Ranks that don't come are named, in torch's own words, which programs look for; then

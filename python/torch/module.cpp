@@ -26,7 +26,9 @@ c10::intrusive_ptr<c10d::Backend> create(const c10::intrusive_ptr<c10d::Store>& 
 
 /// Throws ValueError where the group doesn't run on Rondo; `what` was to be done with it.
 c10::intrusive_ptr<Backend> backend_of(const c10::intrusive_ptr<c10d::ProcessGroup>& group, const char* what) {
-  auto backend = c10::dynamic_intrusive_pointer_cast<Backend>(group->getBackend(c10::DeviceType::CPU));
+  c10::intrusive_ptr<Backend> backend;
+  for (const c10::Device& device : group->getDeviceTypes())
+    if (!backend) backend = c10::dynamic_intrusive_pointer_cast<Backend>(group->getBackend(device.type()));
   TORCH_CHECK_VALUE(backend.defined(), "rondo: ", what, " a process group that doesn't run on Rondo; accepted: init_process_group(\"rondo\"), or "
                     "RONDO_TAKEOVER=gloo, and TORCH_DISTRIBUTED_DEBUG not DETAIL");
   return backend;

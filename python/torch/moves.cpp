@@ -88,6 +88,8 @@ struct BlockList {
   }
 };
 
+bool are_equal(const std::vector<std::uint64_t>& counts) { return std::equal(counts.begin() + 1, counts.end(), counts.begin()); }
+
 }  // namespace
 
 WorkPointer Backend::broadcast(Tensors& tensors, const c10d::BroadcastOptions& options) {
@@ -95,7 +97,7 @@ WorkPointer Backend::broadcast(Tensors& tensors, const c10d::BroadcastOptions& o
   const at::Tensor& tensor = single(id, tensors, "tensors");
   check_root(id, options.rootRank, size_);
   const bool is_root = rank_ == options.rootRank;
-  Operation operation = this->operation(id, {}, {tensor});
+  Operation operation = this->operation(id, {}, {tensor}, options.asyncOp);
   const at::Tensor room = is_root ? operation.given(tensor) : operation.received(tensor);
   // the root's output is its input: in place
   return run(std::move(operation),
@@ -106,7 +108,7 @@ WorkPointer Backend::broadcast(Tensors& tensors, const c10d::BroadcastOptions& o
 WorkPointer Backend::_allgather_base(at::Tensor& output, at::Tensor& input, const c10d::AllgatherOptions& options) {
   const CallId id = next(kinds::all_gather_into_tensor);
   check_gathered(id, input, output, size_);
-  Operation operation = this->operation(id, {input}, {output});
+  Operation operation = this->operation(id, {input}, {output}, options.asyncOp);
   const rondo_call call = gather_call(operation, input, operation.received(output));
   return run(std::move(operation), call, timing(options));
 }
@@ -115,7 +117,7 @@ WorkPointer Backend::allgather(std::vector<Tensors>& outputs, Tensors& inputs, c
   const CallId id = next(kinds::all_gather);
   const at::Tensor& input = single(id, inputs, "inputs");
   check_blocks(id, outputs, input, ranks(), "outputs");
-  Operation operation = this->operation(id, {input}, outputs.front());
+  Operation operation = this->operation(id, {input}, outputs.front(), options.asyncOp);
   const rondo_call call = gather_call(operation, input, received_blocks(operation, outputs.front(), input));
   return run(std::move(operation), call, timing(options));
 }
@@ -125,18 +127,20 @@ WorkPointer Backend::allgather_coalesced(std::vector<Tensors>& outputs, Tensors&
   const CallId id = next(kinds::all_gather_coalesced);
   TORCH_CHECK_VALUE(!inputs.empty() && outputs.size() == ranks(), "rondo: ", id, ": takes inputs, and a list of outputs for each of ", size_,
                     " ranks");
-  for (const Tensors& from_rank : outputs)
+  Tensors all;
+  for (const Tensors& from_rank : outputs) {
     TORCH_CHECK_VALUE(from_rank.size() == inputs.size(), "rondo: ", id, ": ", inputs.size(), " inputs into a list of ", from_rank.size());
-  Operation operation = this->operation(id, inputs, {});
-  std::vector<rondo_call> calls;
+    all.insert(all.end(), from_rank.begin(), from_rank.end());
+  }
+  std::vector<Tensors> lists(inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     check_dense(id, inputs[i], "an input");
-    std::vector<Tensors> list(1);
-    for (const Tensors& from_rank : outputs) list.front().push_back(from_rank[i]);
-    check_blocks(id, list, inputs[i], ranks(), "outputs");
-    calls.push_back(gather_call(operation, inputs[i], received_blocks(operation, list.front(), inputs[i])));
+    for (const Tensors& from_rank : outputs) lists[i].push_back(from_rank[i]);
+    check_blocks(id, {lists[i]}, inputs[i], ranks(), "outputs");
   }
-  for (const Tensors& from_rank : outputs) operation.outputs.insert(operation.outputs.end(), from_rank.begin(), from_rank.end());
+  Operation operation = this->operation(id, inputs, all, options.asyncOp);
+  std::vector<rondo_call> calls;
+  for (std::size_t i = 0; i < inputs.size(); ++i) calls.push_back(gather_call(operation, inputs[i], received_blocks(operation, lists[i], inputs[i])));
   return run(std::move(operation), calls, timing(options));
 }
 
@@ -144,7 +148,7 @@ WorkPointer Backend::allgather_into_tensor_coalesced(Tensors& outputs, Tensors& 
   const CallId id = next(kinds::all_gather_into_tensor);
   check_lists(id, inputs, outputs);
   for (std::size_t t = 0; t < outputs.size(); ++t) check_gathered(id, inputs[t], outputs[t], size_);
-  Operation operation = this->operation(id, inputs, outputs);
+  Operation operation = this->operation(id, inputs, outputs, options.asyncOp);
   std::vector<rondo_call> calls;
   for (std::size_t t = 0; t < outputs.size(); ++t) calls.push_back(gather_call(operation, inputs[t], operation.received(outputs[t])));
   return run(std::move(operation), calls, timing(options));
@@ -157,7 +161,7 @@ WorkPointer Backend::gather(std::vector<Tensors>& outputs, Tensors& inputs, cons
   const bool is_root = rank_ == options.rootRank;
   TORCH_CHECK_VALUE(is_root || outputs.empty() || (outputs.size() == 1 && outputs.front().empty()), "rondo: ", id, ": outputs on a rank that isn't the root");
   if (is_root) check_blocks(id, outputs, input, ranks(), "outputs");
-  Operation operation = this->operation(id, {input}, is_root ? outputs.front() : Tensors());
+  Operation operation = this->operation(id, {input}, is_root ? outputs.front() : Tensors(), options.asyncOp);
   const at::Tensor blocks = is_root ? received_blocks(operation, outputs.front(), input) : at::Tensor();
   const at::Tensor given = operation.given(input);
   void* const place = is_root ? blocks.data_ptr() : nullptr;
@@ -171,7 +175,7 @@ WorkPointer Backend::scatter(Tensors& outputs, std::vector<Tensors>& inputs, con
   const bool is_root = rank_ == options.rootRank;
   TORCH_CHECK_VALUE(is_root || inputs.empty() || (inputs.size() == 1 && inputs.front().empty()), "rondo: ", id, ": inputs on a rank that isn't the root");
   if (is_root) check_blocks(id, inputs, output, ranks(), "inputs");
-  Operation operation = this->operation(id, is_root ? inputs.front() : Tensors(), {output});
+  Operation operation = this->operation(id, is_root ? inputs.front() : Tensors(), {output}, options.asyncOp);
   const at::Tensor blocks = is_root ? joined_or_copied(inputs.front()) : at::Tensor();
   operation.room = {blocks};
   const at::Tensor room = operation.received(output);
@@ -186,9 +190,11 @@ WorkPointer Backend::alltoall_base(at::Tensor& output, at::Tensor& input, std::v
   check_dense(id, input, "the input");
   check_types(id, input, output);
   auto sent = split_elements(id, input, input_splits, size_, "input"), received = split_elements(id, output, output_splits, size_, "output");
-  Operation operation = this->operation(id, {input}, {output});
+  const bool even = (output_splits.empty() && input_splits.empty()) || (!input.is_cpu() && are_equal(sent) && sent == received);
+  if (!even) check_on_host(id, input);
+  Operation operation = this->operation(id, {input}, {output}, options.asyncOp);
   const at::Tensor given = operation.given(input), room = operation.received(output);
-  if (output_splits.empty() && input_splits.empty()) {
+  if (even) {
     TORCH_CHECK_VALUE(input.numel() == output.numel(), "rondo: ", id, ": ", input.numel(), " elements into ", output.numel(), "; accepted: as many");
     const auto block = static_cast<std::int64_t>(sent.front());
     return run(std::move(operation), move_call(RONDO_ALL_TO_ALL, input.scalar_type(), given.data_ptr(), room.data_ptr(), block), timing(options));
@@ -206,13 +212,27 @@ WorkPointer Backend::alltoall_base(at::Tensor& output, at::Tensor& input, std::v
       });
 }
 
+/// Of blocks that are all equally long: the others aren't served there.
+WorkPointer Backend::alltoall_on_device(const CallId& id, Tensors& outputs, Tensors& inputs, const c10d::AllToAllOptions& options) {
+  const at::Tensor& like = inputs.front();
+  for (const Tensors* list : {&inputs, &outputs})
+    for (const at::Tensor& tensor : *list)
+      if (tensor.numel() != like.numel() || tensor.scalar_type() != like.scalar_type()) check_on_host(id, like);
+  Operation operation = this->operation(id, inputs, outputs, options.asyncOp);
+  operation.room = {joined_or_copied(inputs)};
+  const void* const given = operation.room.front().data_ptr();
+  const at::Tensor room = received_blocks(operation, outputs, like);
+  return run(std::move(operation), move_call(RONDO_ALL_TO_ALL, like.scalar_type(), given, room.data_ptr(), like.numel()), timing(options));
+}
+
 WorkPointer Backend::alltoall(Tensors& outputs, Tensors& inputs, const c10d::AllToAllOptions& options) {
   const CallId id = next(kinds::all_to_all);
   for (const Tensors* list : {&inputs, &outputs}) {
     TORCH_CHECK_VALUE(list->size() == ranks(), "rondo: ", id, ": ", list->size(), " tensors for ", size_, " ranks");
     for (const at::Tensor& tensor : *list) check_dense(id, tensor, "a tensor");
   }
-  Operation operation = this->operation(id, inputs, outputs);
+  if (!inputs.front().is_cpu()) return alltoall_on_device(id, outputs, inputs, options);
+  Operation operation = this->operation(id, inputs, outputs, options.asyncOp);
   Tensors given, room;
   for (const at::Tensor& input : inputs) given.push_back(operation.given(input));
   for (const at::Tensor& output : outputs) room.push_back(operation.received(output));

@@ -50,6 +50,19 @@ rondo_bucket bucket_of(const Tensors& room, const Reduction& reduction, std::vec
   return bucket;
 }
 
+/// Floats in the memory of a device.
+struct Floats {
+  void* data;
+  rondo_cuda_float type;
+};
+
+/// `to` becomes `from` times a scale, on a stream.
+rondo_status cast(Floats to, Floats from, std::uint64_t count, float scale, void* stream) {
+  const void* const source = from.data;
+  const rondo_cuda_lists lists{sizeof(rondo_cuda_lists), &count, &source, &to.data, 1, 1, 1, from.type, to.type, scale};
+  return rondo_cuda_combine_lists(&lists, stream);
+}
+
 }  // namespace
 
 WorkPointer Backend::allreduce(Tensors& tensors, const c10d::AllreduceOptions& options) {
@@ -57,7 +70,7 @@ WorkPointer Backend::allreduce(Tensors& tensors, const c10d::AllreduceOptions& o
   if (tensors.size() == 1 && tensors.front().layout() == at::kSparse) return allreduce_sparse(tensors, options);
   const at::Tensor& tensor = single(id, tensors, "tensors");
   const Reduction reduction = reduced(id, tensor.scalar_type(), options.reduceOp);
-  Operation operation = this->operation(id, {}, {tensor});
+  Operation operation = this->operation(id, {}, {tensor}, options.asyncOp);
   at::Tensor room = operation.received(tensor, true);
   return run(std::move(operation), reduction_call(RONDO_ALL_REDUCE, reduction, room, room, room.numel()), timing(options));
 }
@@ -71,9 +84,14 @@ WorkPointer Backend::allreduce_coalesced(Tensors& tensors, const c10d::Allreduce
                      tensor.scalar_type(), "; accepted: tensors of one type");
   }
   const Reduction reduction = reduced(id, tensors.front().scalar_type(), options.reduceOp);
-  Operation operation = this->operation(id, {}, tensors);
+  Operation operation = this->operation(id, {}, tensors, options.asyncOp);
   Tensors room;
   for (const at::Tensor& tensor : tensors) room.push_back(operation.received(tensor, true));
+  if (operation.on) {  // one call after the other, in one stream
+    std::vector<rondo_call> calls;
+    for (at::Tensor& tensor : room) calls.push_back(reduction_call(RONDO_ALL_REDUCE, reduction, tensor, tensor, tensor.numel()));
+    return run(std::move(operation), calls, timing(options));
+  }
   std::vector<rondo_tensor> list;
   const rondo_bucket bucket = bucket_of(room, reduction, list);
   return run(
@@ -85,17 +103,33 @@ WorkPointer Backend::average(const at::Tensor& tensor, std::optional<at::ScalarT
   const CallId id = next(kinds::all_reduce);
   check_dense(id, tensor, "a tensor");
   const Reduction reduction = reduced(id, tensor.scalar_type(), c10d::ReduceOp::AVG);
-  Operation operation = this->operation(id, {}, {tensor});
+  Operation operation = this->operation(id, {}, {tensor}, true);
   Tensors room{operation.received(tensor, true)};
   if (!wire) {
     const rondo_call call = reduction_call(RONDO_ALL_REDUCE, reduction, room.front(), room.front(), tensor.numel());
     return run(std::move(operation), call, {group_.timeout(), true});
   }
+  if (operation.on) return average_on_device(std::move(operation), room.front(), *wire);
   std::vector<rondo_tensor> list;
   rondo_bucket bucket = bucket_of(room, reduction, list);
   bucket.wire = *wire == at::kHalf ? RONDO_WIRE_F16 : RONDO_WIRE_BF16;
   return start(std::move(operation),
                [&](rondo_communicator* communicator, rondo_work** started) { return rondo_start_all_reduce_fused(communicator, &bucket, started); });
+}
+
+/// `tensor`, of floats, by way of a copy in the narrower type, which is divided before it is rounded, so that its sum doesn't overflow.
+WorkPointer Backend::average_on_device(Operation operation, const at::Tensor& tensor, at::ScalarType wire) {
+  const at::AutoDispatchBelowAutograd below;
+  const auto count = static_cast<std::uint64_t>(tensor.numel());
+  at::Tensor narrow = at::empty(tensor.sizes(), tensor.options().dtype(wire));  // of the call's stream, which it goes back to
+  const rondo_cuda_float type = wire == at::kHalf ? RONDO_CUDA_F16 : RONDO_CUDA_BF16;
+  const rondo_call sum = reduction_call(RONDO_ALL_REDUCE, reduced(operation.id, wire, c10d::ReduceOp::SUM), narrow, narrow, tensor.numel());
+  return run_on_device(std::move(operation), [&](rondo_cuda_communicator* communicator, void* stream) {
+    rondo_status status = cast({narrow.data_ptr(), type}, {tensor.data_ptr(), RONDO_CUDA_F32}, count, 1 / static_cast<float>(size_), stream);
+    if (status == RONDO_SUCCESS) status = rondo_cuda_run(communicator, &sum, stream);
+    if (status == RONDO_SUCCESS) status = cast({tensor.data_ptr(), RONDO_CUDA_F32}, {narrow.data_ptr(), type}, count, 1, stream);
+    return status;
+  });
 }
 
 WorkPointer Backend::allreduce_sparse(Tensors& tensors, const c10d::AllreduceOptions& options) {
@@ -105,7 +139,7 @@ WorkPointer Backend::allreduce_sparse(Tensors& tensors, const c10d::AllreduceOpt
   TORCH_CHECK_VALUE(options.reduceOp.op_ == c10d::ReduceOp::SUM, "rondo: ", id, ": sparse tensors can be combined by SUM alone");
   (void)group_.communicator(id);  // throws where the group is over
   const auto timeout = is_given(options.timeout) ? options.timeout : group_.timeout();
-  const WorkPointer work = sparse_sums().start(operation(id, {}, {tensors.front()}), timeout);
+  const WorkPointer work = sparse_sums().start(operation(id, {}, {tensors.front()}, true), timeout);
   if (!options.asyncOp) work->wait();
   return work;
 }
@@ -114,7 +148,7 @@ WorkPointer Backend::reduce(Tensors& tensors, const c10d::ReduceOptions& options
   const CallId id = next(kinds::reduce);
   const at::Tensor& tensor = single(id, tensors, "tensors");
   const Reduction reduction = reduced(id, tensor.scalar_type(), options.reduceOp);
-  Operation operation = this->operation(id, {}, {tensor});
+  Operation operation = this->operation(id, {}, {tensor}, options.asyncOp);
   const bool is_root = rank_ == options.rootRank;
   at::Tensor room = is_root ? operation.received(tensor, true) : operation.given(tensor);
   at::Tensor output = is_root ? room : at::Tensor();
@@ -126,7 +160,7 @@ WorkPointer Backend::reduce(Tensors& tensors, const c10d::ReduceOptions& options
 WorkPointer Backend::_reduce_scatter_base(at::Tensor& output, at::Tensor& input, const c10d::ReduceScatterOptions& options) {
   const CallId id = next(kinds::reduce_scatter_tensor);
   check_scattered(id, input, output, size_);
-  Operation operation = this->operation(id, {input}, {output});
+  Operation operation = this->operation(id, {input}, {output}, options.asyncOp);
   const rondo_call call = scatter_call(operation, input, output, options.reduceOp);
   return run(std::move(operation), call, timing(options));
 }
@@ -141,7 +175,7 @@ WorkPointer Backend::reduce_scatter(Tensors& outputs, std::vector<Tensors>& inpu
     TORCH_CHECK_VALUE(input.sizes() == output.sizes() && input.scalar_type() == output.scalar_type(), "rondo: ", id, ": ", input.sizes(), " ",
                       input.scalar_type(), " into ", output.sizes(), " ", output.scalar_type(), "; accepted: inputs like the output");
   }
-  Operation operation = this->operation(id, inputs.front(), {output});
+  Operation operation = this->operation(id, inputs.front(), {output}, options.asyncOp);
   operation.room = {joined_or_copied(inputs.front())};
   const at::Tensor blocks = operation.room.front();
   const rondo_call call = scatter_call(operation, blocks, output, options.reduceOp);
@@ -152,7 +186,7 @@ WorkPointer Backend::reduce_scatter_tensor_coalesced(Tensors& outputs, Tensors& 
   const CallId id = next(kinds::reduce_scatter_tensor);
   check_lists(id, inputs, outputs);
   for (std::size_t t = 0; t < outputs.size(); ++t) check_scattered(id, inputs[t], outputs[t], size_);
-  Operation operation = this->operation(id, inputs, outputs);
+  Operation operation = this->operation(id, inputs, outputs, options.asyncOp);
   std::vector<rondo_call> calls;
   for (std::size_t t = 0; t < outputs.size(); ++t) calls.push_back(scatter_call(operation, inputs[t], outputs[t], options.reduceOp));
   return run(std::move(operation), calls, timing(options));

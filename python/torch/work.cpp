@@ -36,15 +36,16 @@ void Operation::copy_out() const {
   for (const auto& [from, to] : copies) to.copy_(from);
 }
 
-namespace {
-
-/// The tensors that torch's profiler shows, when it is on.
 std::optional<std::vector<at::Tensor>> shown(const Operation& operation) {
   if (!at::hasCallbacks()) return std::nullopt;
   return operation.inputs.empty() ? operation.outputs : operation.inputs;
 }
 
-}  // namespace
+void throw_unended(const Operation& operation, std::chrono::milliseconds timeout) {
+  C10_THROW_ERROR(DistBackendError, c10::str("rondo: ", operation.describe(), " has not ended within a timeout of ", timeout.count(), " ms"));
+}
+
+void refuse_abort() { C10_THROW_ERROR(Error, "rondo: one operation can't be aborted; abort its process group"); }
 
 RondoWork::RondoWork(Operation operation)
     : Work(operation.id.rank, operation.id.kind->type, at::hasCallbacks() ? operation.title() : nullptr, shown(operation)), operation_(std::move(operation)) {}
@@ -141,10 +142,6 @@ c10::intrusive_ptr<c10::ivalue::Future> RondoWork::getFuture() {
   return future_;
 }
 
-void RondoWork::throw_unended(std::chrono::milliseconds timeout) const {
-  C10_THROW_ERROR(DistBackendError, c10::str("rondo: ", describe(), " has not ended within a timeout of ", timeout.count(), " ms"));
-}
-
 bool RondoWork::wait(std::chrono::milliseconds timeout) {
   if (isCompleted()) return Work::wait(kNoTimeout);
   if (getpid() != process_)  // nobody here goes on with it
@@ -158,16 +155,16 @@ bool RondoWork::wait(std::chrono::milliseconds timeout) {
     }
     const std::chrono::duration<double> left = deadline - std::chrono::steady_clock::now();
     const rondo_status status = rondo_work_wait_for(part, std::max(left.count(), 0.0));
-    if (status == RONDO_DEADLINE_EXCEEDED && rondo_work_done(part) == 0) throw_unended(timeout);
+    if (status == RONDO_DEADLINE_EXCEEDED && rondo_work_done(part) == 0) throw_unended(operation_, timeout);
   }
   if (parts_.empty() && timeout != kNoTimeout) {  // somebody else's
     std::unique_lock lock(mutex_);
-    if (!cv_.wait_for(lock, timeout, [this] { return completed_; })) throw_unended(timeout);
+    if (!cv_.wait_for(lock, timeout, [this] { return completed_; })) throw_unended(operation_, timeout);
   }
   return Work::wait(kNoTimeout);
 }
 
-void RondoWork::abort() { TORCH_CHECK(false, "rondo: one operation can't be aborted; abort its process group"); }
+void RondoWork::abort() { refuse_abort(); }
 
 int RondoWork::sourceRank() const {
   std::uint32_t source = RONDO_NO_RANK;

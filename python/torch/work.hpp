@@ -7,13 +7,16 @@
 #include <c10/util/SmallVector.h>
 
 #include <chrono>
+#include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <torch/csrc/distributed/c10d/Work.hpp>
 #include <utility>
 #include <vector>
 
 #include "arguments.hpp"
+#include "device.hpp"
 #include "group.hpp"
 
 namespace rondo_torch {
@@ -26,6 +29,7 @@ struct Operation {
   std::vector<at::Tensor> outputs;     ///< likewise; Work::result() and the future's value
   std::vector<at::Tensor> room = {};   ///< likewise: contiguous copies
   std::vector<std::pair<at::Tensor, at::Tensor>> copies = {};  ///< what is left to do when the library has done its part: each first one into its second
+  std::unique_ptr<DeviceCall> on = {};  ///< while one on tensors of a device is made and enqueued; null: they are the processor's
 
   /// A tensor itself if its elements follow one another in memory, else a contiguous copy, which is kept.
   at::Tensor given(const at::Tensor& tensor);
@@ -36,6 +40,13 @@ struct Operation {
   /// "all_reduce #7 on rank 0 of [4, 3] Float": for errors.
   std::string describe() const;
 };
+
+/// The tensors that torch's profiler shows, when it is on.
+std::optional<std::vector<at::Tensor>> shown(const Operation& operation);
+/// Throws DistBackendError in the words that programs look for.
+[[noreturn]] void throw_unended(const Operation& operation, std::chrono::milliseconds timeout);
+/// Throws RuntimeError: a group is aborted as a whole.
+[[noreturn]] void refuse_abort();
 
 class RondoWork final : public c10d::Work {
  public:
@@ -65,7 +76,6 @@ class RondoWork final : public c10d::Work {
   struct Part;
   static void ended(void* context);
   void conclude(std::exception_ptr exception);
-  [[noreturn]] void throw_unended(std::chrono::milliseconds timeout) const;
 
   Operation operation_;
   Parts parts_;                     ///< what the library has started

@@ -1,5 +1,6 @@
 // What the files of the C interface share: the handles, failures as statuses, and the judgement of what C can pass and C++ can't.
-// c_api_communicators.cpp makes and asks communicators, c_api_calls.cpp runs calls, c_api_works.cpp starts them, c_api_plans.cpp shows and takes plans.
+// c_api_communicators.cpp makes and asks communicators, c_api_calls.cpp runs calls, c_api_works.cpp starts them, c_api_plans.cpp shows and takes plans;
+// c_api_cuda_communicators.cpp has those on GPU memory, c_api_cuda.cpp kernels of GPUs.
 #pragma once
 
 #include <exception>

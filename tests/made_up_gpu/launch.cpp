@@ -11,7 +11,6 @@
 #include "kernels/cuda/element.hpp"
 #include "made_up_gpu/arena.hpp"
 #include "made_up_gpu/streams.hpp"
-#include "rondo/cuda_kernels.hpp"
 
 namespace rondo::device {
 namespace {
@@ -61,13 +60,6 @@ Result<void> load_kernels(void*) { return {}; }
 Result<int> resident_blocks(unsigned) { return 4; }
 
 }  // namespace rondo::device
-
-namespace rondo {
-
-// The C interface needs it to be there.
-Result<void> cuda_combine_lists(const CudaLists&, void*, std::uint32_t) { return Error{Errc::unsupported, "a made-up GPU has no kernels for lists"}; }
-
-}  // namespace rondo
 
 namespace rondo::test {
 

@@ -8,7 +8,9 @@ class CudaCommunicator::Impl {};
 
 namespace {
 
-Error without_cuda() { return Error{Errc::unsupported, "this build of Rondo has no CUDA: nvcc was not found when it was configured", 0, "CUDA"}; }
+Error without_cuda() {
+  return Error{Errc::unsupported, "this build of Rondo has no CUDA: nvcc was not found when it was configured, or RONDO_CUDA was OFF", 0, "CUDA"};
+}
 
 }  // namespace
 

@@ -1,0 +1,77 @@
+// A process group's calls on tensors in the memory of devices: the library's communicator for them, and torch's streams. What torch calls a device's stream
+// is looked up through c10's interface for all kinds of devices, so that nothing here needs the device's own headers.
+#pragma once
+
+#include <rondo/rondo_cuda.h>
+
+#include <ATen/ATen.h>
+#include <c10/core/Event.h>
+#include <c10/core/StreamGuard.h>
+
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "arguments.hpp"
+#include "group.hpp"
+
+namespace rondo_torch {
+
+/// While it lives a call is being enqueued: what this thread enqueues goes to the call's stream. That is its caller's current one, or one of the group's own,
+/// which has waited for the caller's.
+class DeviceCall {
+ public:
+  DeviceCall(const c10::Stream& stream, const c10::Stream& callers) : guard_(stream), callers_(callers) {}
+  c10::Stream stream() const { return guard_.current_stream(); }
+  /// Whether others than the stream that the call's tensors are known to be used on touch them.
+  bool on_own_stream() const { return stream() != callers_; }
+
+ private:
+  const c10::StreamGuard guard_;
+  const c10::Stream callers_;
+};
+
+/// A group's rondo_cuda_communicator and its stream. Both come with the group's first call on tensors of a device, which all ranks make at the same place in
+/// their order of calls. Thread-safe.
+class DeviceGroup {
+ public:
+  DeviceGroup() = default;
+  ~DeviceGroup() { close(); }
+  DeviceGroup(const DeviceGroup&) = delete;
+  DeviceGroup& operator=(const DeviceGroup&) = delete;
+
+  /// Whether the library was built with what such calls take.
+  static bool is_built() { return *rondo_cuda_version() != '\0'; }
+
+  /// Begins a call on tensors of `device`. Throws NotImplementedError (!is_built()), ValueError (the group's calls are on another device), and what making a
+  /// communicator meets.
+  std::unique_ptr<DeviceCall> begin(const CallId& id, c10::Device device, bool async, Group& group);
+
+  /// Runs `call` with the communicator: one thread at a time. Returns its status.
+  template <class Call>
+  rondo_status with_communicator(const Call& call) {
+    const std::lock_guard lock(mutex_);
+    return call(communicator_);
+  }
+  /// What the calls so far have met, if anything, after `what`; never blocks.
+  std::exception_ptr failure(const std::string& what);
+  void abort();
+  /// Leaves the group: waits for calls under way, and for the peers, 10 s at most each. There is no call from here on.
+  void close();
+
+ private:
+  void make(const CallId& id, c10::Device device, Group& group);
+
+  std::mutex mutex_;  ///< for all below
+  std::mutex lifetime_;  ///< for the communicator's beginning and end, as abort() can't wait for calls
+  rondo_cuda_communicator* communicator_ = nullptr;
+  bool closed_ = false;
+  std::optional<c10::Device> device_;
+  std::optional<c10::Stream> own_stream_;
+  std::optional<c10::Event> callers_so_far_;  ///< recorded anew by each call
+};
+
+/// Throws NotImplementedError unless a tensor is on the processor: of calls that aren't served elsewhere.
+void check_on_host(const CallId& id, const at::Tensor& tensor);
+
+}  // namespace rondo_torch
