@@ -36,7 +36,6 @@ std::unique_ptr<DeviceCall> DeviceGroup::begin(const CallId& id, c10::Device dev
 }
 
 void DeviceGroup::make(const CallId& id, c10::Device device, Group& group) {
-  TORCH_CHECK_WITH(DistBackendError, !closed_, "rondo: ", id, ": this process group was destroyed");
   rondo_cuda_options options{};
   options.size = sizeof options;
   options.timeout_seconds = std::chrono::duration<double>(group.timeout()).count();
@@ -67,7 +66,6 @@ void DeviceGroup::abort() {
 
 void DeviceGroup::close() {
   const std::lock_guard lock(mutex_);
-  closed_ = true;
   rondo_cuda_communicator* left = nullptr;
   {
     const std::lock_guard ends(lifetime_);

@@ -60,7 +60,7 @@ class DeviceGroup {
   std::exception_ptr failure(const std::string& what);
   void abort();
   std::optional<c10::DeviceType> accepted() const { return accepted_; }
-  /// Leaves the group: waits for calls under way, and for the peers, 10 s at most each. There is no call from here on.
+  /// Leaves the group: waits for calls under way, and for the peers, 10 s at most each.
   void close();
 
  private:
@@ -70,7 +70,6 @@ class DeviceGroup {
   std::mutex mutex_;  ///< for all below
   std::mutex lifetime_;  ///< for the communicator's beginning and end, as abort() can't wait for calls
   rondo_cuda_communicator* communicator_ = nullptr;
-  bool closed_ = false;
   std::optional<c10::Device> device_;
   std::optional<c10::Stream> own_stream_;
   std::optional<c10::Event> callers_so_far_;  ///< recorded anew by each call
