@@ -58,13 +58,15 @@ def results(device):
 
 
 def _is_refused_without_cuda(_rank, _size):
+    Backend.backend_capability["rondo"] = ["cpu", "meta"]  # a kind of device that torch has here, in the place of cuda
+    dist.init_process_group("rondo")
     backend = dist.group.WORLD._get_backend(torch.device("cpu"))
     with pytest.raises(NotImplementedError, match="all_reduce #1 .* on meta, but rondo-ccl was built without CUDA; .*pip install .*cmake.define.RONDO_CUDA=ON"):
-        backend.allreduce([torch.empty(2, device="meta")])  # of any device: torch here may know no other
+        backend.allreduce([torch.empty(2, device="meta")])
 
 
 def test_a_package_without_cuda_says_how_it_is_built_with_it():
-    run(1, _is_refused_without_cuda)
+    run(1, _is_refused_without_cuda, backend=None)
 
 
 def test_the_backend_takes_tensors_of_cuda_where_torch_has_it(monkeypatch):

@@ -10,9 +10,9 @@
 
 namespace rondo_torch {
 
-Backend::Backend(const GroupOptions& options, std::vector<std::int64_t> global_ranks, bool for_gloo)
+Backend::Backend(const GroupOptions& options, std::vector<std::int64_t> global_ranks, bool for_gloo, std::optional<c10::DeviceType> device)
     : c10d::Backend(static_cast<int>(options.rank), static_cast<int>(options.size)), options_(c10::make_intrusive<GlooLikeOptions>("rondo", options.timeout)),
-      group_(options), for_gloo_(for_gloo) {
+      group_(options), device_(std::make_shared<DeviceGroup>(device)), for_gloo_(for_gloo) {
   options_->group_name = options.name;
   options_->global_ranks_in_group.assign(global_ranks.begin(), global_ranks.end());
   init();
@@ -20,7 +20,8 @@ Backend::Backend(const GroupOptions& options, std::vector<std::int64_t> global_r
 
 Backend::Backend(const Backend& of, const Group::Left& left)
     : c10d::Backend(static_cast<int>(left.place_of(of.rank_)), static_cast<int>(left.ranks.size())),
-      options_(c10::make_intrusive<GlooLikeOptions>("rondo", of.options_->timeout)), group_(of.group_, left), for_gloo_(of.for_gloo_) {
+      options_(c10::make_intrusive<GlooLikeOptions>("rondo", of.options_->timeout)), group_(of.group_, left),
+      device_(std::make_shared<DeviceGroup>(of.device_->accepted())), for_gloo_(of.for_gloo_) {
   options_->group_name = of.options_->group_name;
   const auto& before = of.options_->global_ranks_in_group;
   for (const std::int64_t rank : left.ranks)
@@ -104,11 +105,12 @@ Operation Backend::operation(const CallId& id) {
 
 Operation Backend::operation(const CallId& id, Tensors inputs, Tensors outputs, bool async) {
   check_devices(id, inputs, outputs);
+  const c10::Device device = (inputs.empty() ? outputs : inputs).front().device();
+  if (!device.is_cpu()) device_->check(id, device);
   Operation operation = this->operation(id);
   operation.inputs = std::move(inputs);
   operation.outputs = std::move(outputs);
-  const at::Tensor& first = (operation.inputs.empty() ? operation.outputs : operation.inputs).front();
-  if (!first.is_cpu()) operation.on = device_->begin(operation.id, first.device(), async, group_);
+  if (!device.is_cpu()) operation.on = device_->begin(operation.id, device, async, group_);
   return operation;
 }
 

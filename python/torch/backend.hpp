@@ -27,8 +27,8 @@ struct GlooLikeOptions : c10d::Backend::Options {
 /// Errors: ValueError and TypeError of arguments, at once; DistBackendError of what happens later, from the method or from the work.
 class Backend final : public c10d::Backend {
  public:
-  /// `for_gloo`: the group goes on saying that it is Gloo's.
-  Backend(const GroupOptions& options, std::vector<std::int64_t> global_ranks, bool for_gloo);
+  /// `for_gloo`: the group goes on saying that it is Gloo's. `device`: what kind of tensors it takes beside the processor's, if any.
+  Backend(const GroupOptions& options, std::vector<std::int64_t> global_ranks, bool for_gloo, std::optional<c10::DeviceType> device);
   /// What is left of a group.
   Backend(const Backend& of, const Group::Left& left);
   ~Backend() override;
@@ -121,7 +121,7 @@ class Backend final : public c10d::Backend {
   std::optional<Group::Left> left_;  ///< under shrink_mutex_, once agreed on
   std::mutex sparse_mutex_;
   std::unique_ptr<SparseSums> sparse_;  ///< under sparse_mutex_, once made for good
-  const std::shared_ptr<DeviceGroup> device_ = std::make_shared<DeviceGroup>();  ///< shared with works, which may outlive this
+  const std::shared_ptr<DeviceGroup> device_;  ///< shared with works, which may outlive this
   const bool for_gloo_;
   std::atomic<std::uint64_t> sequence_{0};
 };

@@ -13,6 +13,12 @@ void check_on_host(const CallId& id, const at::Tensor& tensor) {
   C10_THROW_ERROR(NotImplementedError, c10::str("rondo: ", id, " isn't served on ", tensor.device(), " yet; accepted: tensors on the cpu"));
 }
 
+void DeviceGroup::check(const CallId& id, c10::Device device) const {
+  TORCH_CHECK_VALUE(device.type() == accepted_, "rondo: ", id, ": a tensor is on ", device, "; accepted: cpu", accepted_ ? c10::str(", ", *accepted_) : "");
+  TORCH_CHECK_NOT_IMPLEMENTED(is_built(), "rondo: ", id, " on ", device, ", but rondo-ccl was built without CUDA; build it with CUDA, from its sources: "
+                              "pip install . --config-settings=cmake.define.RONDO_CUDA=ON");
+}
+
 std::unique_ptr<DeviceCall> DeviceGroup::begin(const CallId& id, c10::Device device, bool async, Group& group) {
   const std::lock_guard lock(mutex_);
   if (communicator_ == nullptr) make(id, device, group);
@@ -30,9 +36,6 @@ std::unique_ptr<DeviceCall> DeviceGroup::begin(const CallId& id, c10::Device dev
 }
 
 void DeviceGroup::make(const CallId& id, c10::Device device, Group& group) {
-  TORCH_CHECK_NOT_IMPLEMENTED(is_built(), "rondo: ", id, " on ", device, ", but rondo-ccl was built without CUDA; build it with CUDA, from its sources: "
-                              "pip install . --config-settings=cmake.define.RONDO_CUDA=ON");
-  TORCH_CHECK_WITH(DistBackendError, !closed_, "rondo: ", id, ": this process group was destroyed");
   rondo_cuda_options options{};
   options.size = sizeof options;
   options.timeout_seconds = std::chrono::duration<double>(group.timeout()).count();
@@ -63,7 +66,6 @@ void DeviceGroup::abort() {
 
 void DeviceGroup::close() {
   const std::lock_guard lock(mutex_);
-  closed_ = true;
   rondo_cuda_communicator* left = nullptr;
   {
     const std::lock_guard ends(lifetime_);

@@ -35,7 +35,8 @@ class DeviceCall {
 /// their order of calls. Thread-safe.
 class DeviceGroup {
  public:
-  DeviceGroup() = default;
+  /// `accepted`: the kind of devices that torch hands tensors of over, beside the processor, if any.
+  explicit DeviceGroup(std::optional<c10::DeviceType> accepted) : accepted_(accepted) {}
   ~DeviceGroup() { close(); }
   DeviceGroup(const DeviceGroup&) = delete;
   DeviceGroup& operator=(const DeviceGroup&) = delete;
@@ -43,8 +44,10 @@ class DeviceGroup {
   /// Whether the library was built with what such calls take.
   static bool is_built() { return *rondo_cuda_version() != '\0'; }
 
-  /// Begins a call on tensors of `device`. Throws NotImplementedError (!is_built()), ValueError (the group's calls are on another device), and what making a
-  /// communicator meets.
+  /// Throws ValueError of a device that isn't of the accepted kind, NotImplementedError where !is_built().
+  void check(const CallId& id, c10::Device device) const;
+  /// Begins a call on tensors of `device`, which was checked. Throws ValueError (it isn't that of the group's calls so far), and what making a communicator
+  /// meets.
   std::unique_ptr<DeviceCall> begin(const CallId& id, c10::Device device, bool async, Group& group);
 
   /// Runs `call` with the communicator: one thread at a time. Returns its status.
@@ -56,16 +59,17 @@ class DeviceGroup {
   /// What the calls so far have met, if anything, after `what`; never blocks.
   std::exception_ptr failure(const std::string& what);
   void abort();
-  /// Leaves the group: waits for calls under way, and for the peers, 10 s at most each. There is no call from here on.
+  std::optional<c10::DeviceType> accepted() const { return accepted_; }
+  /// Leaves the group: waits for calls under way, and for the peers, 10 s at most each.
   void close();
 
  private:
   void make(const CallId& id, c10::Device device, Group& group);
 
+  const std::optional<c10::DeviceType> accepted_;
   std::mutex mutex_;  ///< for all below
   std::mutex lifetime_;  ///< for the communicator's beginning and end, as abort() can't wait for calls
   rondo_cuda_communicator* communicator_ = nullptr;
-  bool closed_ = false;
   std::optional<c10::Device> device_;
   std::optional<c10::Stream> own_stream_;
   std::optional<c10::Event> callers_so_far_;  ///< recorded anew by each call

@@ -86,7 +86,7 @@ WorkPointer Backend::barrier(const c10d::BarrierOptions& options) {
   call.size = sizeof call;
   call.collective = RONDO_BARRIER;
   Operation operation = this->operation(next(kinds::barrier));
-  if (const auto device = device_of(options, getBoundDeviceId()); device && DeviceGroup::is_built())
+  if (const auto device = device_of(options, getBoundDeviceId()); device && device->type() == device_->accepted() && DeviceGroup::is_built())
     operation.on = device_->begin(operation.id, *device, options.asyncOp, group_);
   return run(std::move(operation), call, timing(options));
 }

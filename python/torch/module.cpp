@@ -11,7 +11,7 @@ namespace {
 namespace py = pybind11;
 
 c10::intrusive_ptr<c10d::Backend> create(const c10::intrusive_ptr<c10d::Store>& store, int rank, int size, double timeout_seconds, const std::string& name,
-                                         bool is_world, const std::vector<std::int64_t>& global_ranks, bool for_gloo) {
+                                         bool is_world, const std::vector<std::int64_t>& global_ranks, bool for_gloo, const std::string& device) {
   GroupOptions options;
   options.store = store;
   options.rank = static_cast<std::uint32_t>(rank);
@@ -21,7 +21,8 @@ c10::intrusive_ptr<c10d::Backend> create(const c10::intrusive_ptr<c10d::Store>& 
   options.is_world = is_world;
   options.global_ranks = global_ranks;
   const py::gil_scoped_release without_python;
-  return c10::make_intrusive<Backend>(options, global_ranks, for_gloo);
+  const auto kind = device.empty() ? std::nullopt : std::optional(c10::Device(device).type());
+  return c10::make_intrusive<Backend>(options, global_ranks, for_gloo, kind);
 }
 
 /// Throws ValueError where the group doesn't run on Rondo; `what` was to be done with it.
@@ -60,5 +61,5 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
   module.def("lost_ranks", &rondo_torch::lost_ranks, pybind11::call_guard<pybind11::gil_scoped_release>());
   module.def("told_by_first", &rondo_torch::told_by_first, pybind11::call_guard<pybind11::gil_scoped_release>());
   module.def("create", &rondo_torch::create, pybind11::arg("store"), pybind11::arg("rank"), pybind11::arg("size"), pybind11::arg("timeout_seconds"),
-             pybind11::arg("name"), pybind11::arg("is_world"), pybind11::arg("global_ranks"), pybind11::arg("for_gloo"));
+             pybind11::arg("name"), pybind11::arg("is_world"), pybind11::arg("global_ranks"), pybind11::arg("for_gloo"), pybind11::arg("device"));
 }

@@ -6,6 +6,7 @@ import importlib
 from pathlib import Path
 
 import torch
+from torch.distributed import Backend
 
 
 def _built():
@@ -50,7 +51,8 @@ def make(store, rank, size, timeout, name, is_world, global_ranks=(), for_gloo=F
 
     NotImplementedError: the ranks can't share memory, on all of them.
     """
-    return load().create(store, rank, size, timeout.total_seconds(), name, is_world, list(global_ranks), for_gloo)
+    device = next((kind for kind in Backend.backend_capability["rondo"] if kind != "cpu"), "")
+    return load().create(store, rank, size, timeout.total_seconds(), name, is_world, list(global_ranks), for_gloo, device)
 
 
 def create(options):
