@@ -47,6 +47,23 @@ rondo_status rondo_cuda_create(rondo_communicator* host, int device, const rondo
 /** Enqueues a call on `stream`, a cudaStream_t of this rank's GPU, and returns; as rondo::CudaCommunicator::run(). */
 rondo_status rondo_cuda_run(rondo_cuda_communicator* communicator, const rondo_call* call, void* stream);
 
+/** One end of a message between two ranks, or of one to oneself; as rondo::CudaMessage. */
+typedef struct rondo_cuda_message {
+  int sends;       /**< not 0: to `peer`; 0: it is received from there */
+  void* memory;    /**< of this rank's GPU; read alone where it is sent */
+  uint64_t count;  /**< elements; the same at both ends */
+  rondo_type type; /**< likewise */
+  uint32_t peer;   /**< the rank at the other end */
+  void* stream;    /**< a cudaStream_t */
+} rondo_cuda_message;
+
+/** Enqueues this rank's ends of `count` messages, which run side by side; as rondo::CudaCommunicator::exchange(). The list is copied. */
+rondo_status rondo_cuda_exchange(rondo_cuda_communicator* communicator, const rondo_cuda_message* messages, uint64_t count);
+
+/** rondo_all_to_all_v() on GPU memory, enqueued on `stream`; as rondo::CudaCommunicator::all_to_all_v(). */
+rondo_status rondo_cuda_all_to_all_v(rondo_cuda_communicator* communicator, const void* input, const uint64_t* sent_counts, const uint64_t* sent_offsets,
+                                     void* output, const uint64_t* received_counts, const uint64_t* received_offsets, rondo_type type, void* stream);
+
 /** What the calls so far have met on the GPU; never waits. As rondo::CudaCommunicator::check(). */
 rondo_status rondo_cuda_check(const rondo_cuda_communicator* communicator);
 

@@ -71,7 +71,6 @@ class Backend final : public c10d::Backend {
   WorkPointer alltoall_base(at::Tensor& output, at::Tensor& input, std::vector<std::int64_t>& output_splits, std::vector<std::int64_t>& input_splits,
                             const c10d::AllToAllOptions& options) override;
   WorkPointer alltoall(Tensors& outputs, Tensors& inputs, const c10d::AllToAllOptions& options) override;
-  WorkPointer alltoall_on_device(const CallId& id, Tensors& outputs, Tensors& inputs, const c10d::AllToAllOptions& options);
 
   // messages.cpp
   WorkPointer send(Tensors& tensors, int to, int tag) override;

@@ -88,8 +88,6 @@ struct BlockList {
   }
 };
 
-bool are_equal(const std::vector<std::uint64_t>& counts) { return std::equal(counts.begin() + 1, counts.end(), counts.begin()); }
-
 }  // namespace
 
 WorkPointer Backend::broadcast(Tensors& tensors, const c10d::BroadcastOptions& options) {
@@ -190,8 +188,7 @@ WorkPointer Backend::alltoall_base(at::Tensor& output, at::Tensor& input, std::v
   check_dense(id, input, "the input");
   check_types(id, input, output);
   auto sent = split_elements(id, input, input_splits, size_, "input"), received = split_elements(id, output, output_splits, size_, "output");
-  const bool even = (output_splits.empty() && input_splits.empty()) || (!input.is_cpu() && are_equal(sent) && sent == received);
-  if (!even) check_on_host(id, input);
+  const bool even = output_splits.empty() && input_splits.empty();
   Operation operation = this->operation(id, {input}, {output}, options.asyncOp);
   const at::Tensor given = operation.given(input), room = operation.received(output);
   if (even) {
@@ -202,6 +199,10 @@ WorkPointer Backend::alltoall_base(at::Tensor& output, at::Tensor& input, std::v
   const Elements unit = moved(input.scalar_type());
   for (auto* counts : {&sent, &received})
     for (std::uint64_t& count : *counts) count *= static_cast<std::uint64_t>(unit.per_element);
+  if (operation.on)
+    return run_on_device(std::move(operation), [&](rondo_cuda_communicator* c, void* stream) {
+      return rondo_cuda_all_to_all_v(c, given.data_ptr(), sent.data(), nullptr, room.data_ptr(), received.data(), nullptr, unit.type, stream);
+    });
   return run(
       std::move(operation), timing(options),
       [&](rondo_communicator* c) {
@@ -212,32 +213,23 @@ WorkPointer Backend::alltoall_base(at::Tensor& output, at::Tensor& input, std::v
       });
 }
 
-/// Of blocks that are all equally long: the others aren't served there.
-WorkPointer Backend::alltoall_on_device(const CallId& id, Tensors& outputs, Tensors& inputs, const c10d::AllToAllOptions& options) {
-  const at::Tensor& like = inputs.front();
-  for (const Tensors* list : {&inputs, &outputs})
-    for (const at::Tensor& tensor : *list)
-      if (tensor.numel() != like.numel() || tensor.scalar_type() != like.scalar_type()) check_on_host(id, like);
-  Operation operation = this->operation(id, inputs, outputs, options.asyncOp);
-  operation.room = {joined_or_copied(inputs)};
-  const void* const given = operation.room.front().data_ptr();
-  const at::Tensor room = received_blocks(operation, outputs, like);
-  return run(std::move(operation), move_call(RONDO_ALL_TO_ALL, like.scalar_type(), given, room.data_ptr(), like.numel()), timing(options));
-}
-
 WorkPointer Backend::alltoall(Tensors& outputs, Tensors& inputs, const c10d::AllToAllOptions& options) {
   const CallId id = next(kinds::all_to_all);
   for (const Tensors* list : {&inputs, &outputs}) {
     TORCH_CHECK_VALUE(list->size() == ranks(), "rondo: ", id, ": ", list->size(), " tensors for ", size_, " ranks");
     for (const at::Tensor& tensor : *list) check_dense(id, tensor, "a tensor");
   }
-  if (!inputs.front().is_cpu()) return alltoall_on_device(id, outputs, inputs, options);
   Operation operation = this->operation(id, inputs, outputs, options.asyncOp);
   Tensors given, room;
   for (const at::Tensor& input : inputs) given.push_back(operation.given(input));
   for (const at::Tensor& output : outputs) room.push_back(operation.received(output));
   const BlockList sent(given), received(room);
   void* const place = const_cast<void*>(received.base);
+  if (operation.on)
+    return run_on_device(std::move(operation), [&](rondo_cuda_communicator* c, void* stream) {
+      return rondo_cuda_all_to_all_v(c, sent.base, sent.counts.data(), sent.offsets.data(), place, received.counts.data(), received.offsets.data(), RONDO_U8,
+                                     stream);
+    });
   return run(
       std::move(operation), timing(options),
       [&](rondo_communicator* c) {

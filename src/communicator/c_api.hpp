@@ -101,9 +101,8 @@ inline Bucket bucket_of(const rondo_bucket& bucket, const std::vector<Tensor>& t
   return list;
 }
 
-inline Blocks blocks_of(const Communicator& communicator, const std::uint64_t* counts, const std::uint64_t* offsets) {
-  const std::size_t size = communicator.size();
-  return {{counts, size}, offsets == nullptr ? std::span<const std::uint64_t>() : std::span<const std::uint64_t>(offsets, size)};
+inline Blocks blocks_of(std::size_t ranks, const std::uint64_t* counts, const std::uint64_t* offsets) {
+  return {{counts, ranks}, offsets == nullptr ? std::span<const std::uint64_t>() : std::span<const std::uint64_t>(offsets, ranks)};
 }
 
 }  // namespace rondo::c

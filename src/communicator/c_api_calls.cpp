@@ -63,7 +63,7 @@ rondo_status rondo_all_to_all_v(rondo_communicator* communicator, const void* in
     if (auto error = find_null({{"communicator", communicator}, {"sent_counts", sent_counts}, {"received_counts", received_counts}})) return *error;
     if (auto error = wrong_type(type)) return *error;
     Communicator& c = communicator->value;
-    return c.all_to_all_v(input, blocks_of(c, sent_counts, sent_offsets), output, blocks_of(c, received_counts, received_offsets), type_of(type));
+    return c.all_to_all_v(input, blocks_of(c.size(), sent_counts, sent_offsets), output, blocks_of(c.size(), received_counts, received_offsets), type_of(type));
   });
 }
 rondo_status rondo_gather(rondo_communicator* communicator, const void* input, void* output, uint64_t count, rondo_type type, uint32_t root) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "communicator/c_api.hpp"
 #include "rondo/cuda.hpp"
@@ -69,6 +70,31 @@ rondo_status rondo_cuda_run(rondo_cuda_communicator* communicator, const rondo_c
     if (auto error = wrong_struct(call, call->size, sizeof *call, "rondo_call")) return *error;
     if (auto error = wrong_call(*call, communicator->value.size())) return *error;
     return communicator->value.run(call_of(*call), stream);
+  });
+}
+
+rondo_status rondo_cuda_exchange(rondo_cuda_communicator* communicator, const rondo_cuda_message* messages, uint64_t count) {
+  return guarded([&]() -> Result<void> {
+    if (auto error = find_null({{"communicator", communicator}})) return *error;
+    if (count != 0 && messages == nullptr) return wrong("messages is NULL");
+    std::vector<CudaMessage> ends;
+    for (uint64_t m = 0; m < count; ++m) {
+      const rondo_cuda_message& message = messages[m];
+      if (auto error = wrong_type(message.type)) return *error;
+      ends.push_back({message.sends != 0, message.memory, message.count, type_of(message.type), message.peer, message.stream});
+    }
+    return communicator->value.exchange(ends);
+  });
+}
+
+rondo_status rondo_cuda_all_to_all_v(rondo_cuda_communicator* communicator, const void* input, const uint64_t* sent_counts, const uint64_t* sent_offsets,
+                                     void* output, const uint64_t* received_counts, const uint64_t* received_offsets, rondo_type type, void* stream) {
+  return guarded([&]() -> Result<void> {
+    if (auto error = find_null({{"communicator", communicator}, {"sent_counts", sent_counts}, {"received_counts", received_counts}})) return *error;
+    if (auto error = wrong_type(type)) return *error;
+    const std::uint32_t ranks = communicator->value.size();
+    return communicator->value.all_to_all_v(input, blocks_of(ranks, sent_counts, sent_offsets), output, blocks_of(ranks, received_counts, received_offsets),
+                                            type_of(type), stream);
   });
 }
 

@@ -75,8 +75,8 @@ rondo_status rondo_start_all_to_all_v(rondo_communicator* communicator, const vo
       return *error;
     if (auto error = wrong_type(type)) return *error;
     Communicator& c = communicator->value;
-    return hand_over(
-        c.start_all_to_all_v(input, blocks_of(c, sent_counts, sent_offsets), output, blocks_of(c, received_counts, received_offsets), type_of(type)), work);
+    const Blocks sent = blocks_of(c.size(), sent_counts, sent_offsets), received = blocks_of(c.size(), received_counts, received_offsets);
+    return hand_over(c.start_all_to_all_v(input, sent, output, received, type_of(type)), work);
   });
 }
 rondo_status rondo_start_gather(rondo_communicator* communicator, const void* input, void* output, uint64_t count, rondo_type type, uint32_t root,

@@ -19,4 +19,5 @@ TEST_CASE("through C, a communicator on GPU memory is refused where there is no 
   CHECK(run_two(body) == "");
   CHECK(rondo_cuda_check(nullptr) == RONDO_INVALID_ARGUMENT);
   CHECK(rondo_cuda_run(nullptr, nullptr, nullptr) == RONDO_INVALID_ARGUMENT);
+  CHECK(rondo_cuda_exchange(nullptr, nullptr, 0) == RONDO_INVALID_ARGUMENT);
 }

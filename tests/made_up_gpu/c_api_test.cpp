@@ -140,3 +140,36 @@ TEST_CASE("through C, abort ends a call that a peer never makes, and every later
           return wrong;
         }) == "");
 }
+
+TEST_CASE("through C, messages and blocks go between GPU memory") {
+  CHECK(two_ranks([](rondo_communicator* host, std::uint32_t rank) -> std::string {
+          const rondo_cuda_options options = within(20);
+          rondo_cuda_communicator* gpu = nullptr;
+          if (auto wrong = answered(rondo_cuda_create(host, RONDO_CUDA_CURRENT, &options, &gpu), RONDO_SUCCESS); !wrong.empty()) return wrong;
+          std::vector<float> values(3000, static_cast<float>(rank + 1)), got(3000);
+          GpuBuffer out(12'000), in(12'000);
+          out.put(values.data(), 12'000);
+          cudaStream_t stream = nullptr;
+          (void)cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+          const rondo_cuda_message messages[] = {{1, out.data(), 3000, RONDO_F32, 1 - rank, stream}, {0, in.data(), 3000, RONDO_F32, 1 - rank, stream}};
+          std::string wrong = answered(rondo_cuda_exchange(gpu, messages, 2), RONDO_SUCCESS);
+          (void)cudaStreamSynchronize(stream);
+          in.get(got.data(), 12'000);
+          if (got != std::vector<float>(3000, static_cast<float>(2 - rank))) wrong += "a wrong message; ";
+          const std::uint64_t sent[] = {1000, 2000}, each = rank == 0 ? 1000 : 2000;  // each rank's, so that rank 0 gets 1000 from either
+          const std::uint64_t received[] = {each, each};
+          GpuBuffer blocks(16'000);
+          wrong += answered(rondo_cuda_all_to_all_v(gpu, out.data(), sent, nullptr, blocks.data(), received, nullptr, RONDO_F32, stream), RONDO_SUCCESS);
+          (void)cudaStreamSynchronize(stream);
+          got.resize(2 * each);
+          blocks.get(got.data(), got.size() * sizeof(float));
+          if (got.front() != 1 || got.back() != 2) wrong += "wrong blocks; ";
+          wrong += answered(rondo_cuda_check(gpu), RONDO_SUCCESS) + answered(rondo_cuda_exchange(gpu, nullptr, 1), RONDO_INVALID_ARGUMENT, "messages is NULL") +
+                   answered(rondo_cuda_exchange(nullptr, messages, 2), RONDO_INVALID_ARGUMENT, "communicator") +
+                   answered(rondo_cuda_all_to_all_v(gpu, nullptr, nullptr, nullptr, nullptr, received, nullptr, RONDO_F32, stream), RONDO_INVALID_ARGUMENT,
+                            "sent_counts");
+          (void)cudaStreamDestroy(stream);
+          rondo_cuda_destroy(gpu);
+          return wrong;
+        }) == "");
+}

@@ -128,6 +128,15 @@ def moves(rank, size, device):
         output = empty()
         waited(dist.all_to_all_single(output, mine, [150, 150], [150, 150], async_op=a), a)
         same(output, exchanged, "all_to_all_single with splits")
+        # Rank 0 gives itself 100 and rank 1 200, which gives 250 and 50.
+        splits = [[100, 200], [250, 50]]
+        uneven = torch.cat([b.split(s)[rank] for b, s in zip(both, splits)])
+        output = empty(len(uneven))
+        waited(dist.all_to_all_single(output, mine, [s[rank] for s in splits], splits[rank], async_op=a), a)
+        same(output, uneven, "all_to_all_single with uneven splits")
+        outputs = [empty(s[rank]) for s in splits]
+        waited(dist.all_to_all(outputs, list(mine.split(splits[rank])), async_op=a), a)
+        same(torch.cat([t.cpu() for t in outputs]), uneven, "all_to_all of tensors of different lengths")
         outputs = [empty(150) for _ in range(size)]
         waited(dist.all_to_all(outputs, list(mine.chunk(2)), async_op=a), a)
         same(torch.cat([t.cpu() for t in outputs]), exchanged, "all_to_all")
