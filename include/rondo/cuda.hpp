@@ -113,7 +113,7 @@ class CudaCommunicator {
   Result<void> check() const;
 
   /// From now on calls of plan.header.collective run this plan (all ranks must do the same). It is proved first, unless `unverified`.
-  /// Errors: invalid_plan with the first violation; unsupported; invalid_argument.
+  /// Errors: invalid_plan with the first violation; unsupported (send_recv and all_to_all_v, whose plans are the planner's); invalid_argument.
   Result<void> use_plan(const Plan& plan, bool unverified = false);
 
   /// The plan that a call would run, with the candidates that lost. Errors as make_plan.

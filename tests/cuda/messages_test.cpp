@@ -6,6 +6,7 @@
 #include <random>
 
 #include "cuda/trials.hpp"
+#include "rondo/planner.hpp"
 #include "support/catch.hpp"
 
 using namespace rondo;
@@ -300,6 +301,11 @@ TEST_CASE("what makes no sense in an exchange is refused before anything is enqu
     };
     for (const auto& [text, part] : wrong)
       if (!contains(text, part)) return "said '" + text + "' where '" + part + "' was expected";
+    Request request;
+    request.collective = Collective::send_recv;
+    request.ranks = 2;
+    const auto plan = make_plan(Topology{}, cost_model(Topology{}, 2), {}, request, "one_shot");
+    if (const auto used = plan ? error_of(rank.gpu.use_plan(*plan)) : to_string(plan.error()); !contains(used, "a plan of send_recv")) return used;
     const std::vector<std::uint64_t> three = {1, 2, 3}, one = {1, 1};
     const auto blocks = error_of(rank.gpu.all_to_all_v(buffer.data(), {three, {}}, buffer.data(), {one, {}}, DataType::f32, rank.stream));
     if (!contains(blocks, "3 counts for 2 ranks")) return blocks;

@@ -219,6 +219,9 @@ Result<void> CudaCommunicator::Impl::check() const {
 }
 
 Result<void> CudaCommunicator::Impl::use_plan(const Plan& plan, bool unverified) {
+  const Collective collective = plan.header.collective;
+  if (collective == Collective::send_recv || collective == Collective::all_to_all_v)
+    return Error{Errc::unsupported, "a plan of " + std::string(to_string(collective)) + ": messages between GPUs run the planner's own", 0, "CUDA"};
   if (auto error = wrong_ranks(plan, parts_.group.ranks)) return *error;
   if (auto form = check_form(plan, unverified ? Form::runnable : Form::whole); !form) return form;
   if (!unverified)
