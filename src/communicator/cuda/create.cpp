@@ -226,9 +226,12 @@ Result<void> take_host_memory(CudaParts& parts, const Error& why) {
   Communicator& host = *parts.host;
   const OnDevice on(parts.device);
   parts.transport.reset();
-  auto areas = HostAreas::make(host, parts.pairs.total_bytes(host.size()));
-  if (auto agreed = agree(host, areas ? Result<void>{} : areas.error()); !agreed)
-    return Error{why.code, why.detail + "; nor by way of host memory: " + agreed.error().detail, 0, "CUDA"};
+  const auto neither = [&](const Error& second) { return Error{why.code, why.detail + "; nor by way of host memory: " + second.detail, 0, "CUDA"}; };
+  const std::uint64_t bytes = parts.pairs.total_bytes(host.size());
+  auto own = host.allocate(bytes);
+  if (auto agreed = agree(host, own ? Result<void>{} : own.error()); !agreed) return neither(agreed.error());
+  auto areas = HostAreas::make(host, std::move(*own), bytes);
+  if (auto agreed = agree(host, areas ? Result<void>{} : areas.error()); !agreed) return neither(agreed.error());
   parts.host_areas = std::move(*areas);
   parts.reads_peers = false;
   for (std::uint32_t rank = 0; rank < host.size(); ++rank) parts.group.areas[rank] = parts.host_areas->of(rank);

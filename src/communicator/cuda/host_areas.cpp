@@ -2,15 +2,15 @@
 
 #include <cuda_runtime_api.h>
 
+#include <utility>
+
 #include "base/on_device.hpp"
 
 namespace rondo {
 
-Result<std::unique_ptr<HostAreas>> HostAreas::make(Communicator& host, std::uint64_t bytes) {
+Result<std::unique_ptr<HostAreas>> HostAreas::make(Communicator& host, std::shared_ptr<void> own, std::uint64_t bytes) {
   std::unique_ptr<HostAreas> areas(new HostAreas);
-  auto own = host.allocate(bytes);
-  if (!own) return own.error();
-  areas->own_ = std::move(*own);
+  areas->own_ = std::move(own);
   const auto places = host.map_peers(areas->own_.get(), bytes);
   if (!places) return places.error();
   for (void* const memory : *places)

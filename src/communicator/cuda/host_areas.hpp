@@ -13,9 +13,9 @@ namespace rondo {
 
 class HostAreas {
  public:
-  /// A collective call of all ranks of `host`; `bytes` of zeroed memory of each rank. The current device is the rank's. Errors: unsupported (ranks that
-  /// don't share memory), out_of_resources, CUDA's.
-  static Result<std::unique_ptr<HostAreas>> make(Communicator& host, std::uint64_t bytes);
+  /// A collective call of all ranks of `host`, each with zeroed memory of `bytes` that host.allocate() gave it. The current device is the rank's. Errors:
+  /// unsupported (ranks that don't share memory), CUDA's.
+  static Result<std::unique_ptr<HostAreas>> make(Communicator& host, std::shared_ptr<void> own, std::uint64_t bytes);
   ~HostAreas();
   HostAreas(const HostAreas&) = delete;
   HostAreas& operator=(const HostAreas&) = delete;
