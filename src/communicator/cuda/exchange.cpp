@@ -101,6 +101,9 @@ Result<void> CudaCommunicator::Impl::run_messages(std::span<const CudaMessage> m
 Result<void> CudaCommunicator::Impl::enqueue_exchange(const device::Exchange& exchange, const std::vector<device::Message>& ends,
                                                       const std::vector<OwnCopy>& copies, const std::vector<cudaStream_t>& streams) {
   const cudaStream_t first = streams.front();
+  const auto captured = captures(first);
+  if (!captured) return captured.error();
+  if (turns_ && *captured) return captured_by_turns();
   const auto after = [&](cudaStream_t one, cudaStream_t other) -> Result<void> {
     if (auto marked = cuda_result(cudaEventRecord(parts_.joined.get(), other), "marking how far a stream is"); !marked) return marked;
     return cuda_result(cudaStreamWaitEvent(one, parts_.joined.get(), 0), "making a stream wait for another");
@@ -112,21 +115,20 @@ Result<void> CudaCommunicator::Impl::enqueue_exchange(const device::Exchange& ex
     if (auto copied = cuda_result(cudaMemcpyAsync(copy.to, copy.from, copy.bytes, cudaMemcpyDeviceToDevice, first), "copying a rank's own message"); !copied)
       return copied;
   if (exchange.messages != 0)
-    if (auto enqueued = enqueue_messages(exchange, ends, first); !enqueued) return enqueued;
+    if (auto enqueued = enqueue_messages(exchange, ends, *captured, first); !enqueued) return enqueued;
   for (const cudaStream_t other : streams)
     if (other != first)
       if (auto waits = after(other, first); !waits) return waits;
   return {};
 }
 
-Result<void> CudaCommunicator::Impl::enqueue_messages(const device::Exchange& exchange, const std::vector<device::Message>& ends, cudaStream_t stream) {
-  const auto captured = captures(stream);
-  if (!captured) return captured.error();
-  if (turns_) return *captured ? Result<void>(captured_by_turns()) : turns_->enqueue(exchange, ends, stream);
-  if (!*captured)
+Result<void> CudaCommunicator::Impl::enqueue_messages(const device::Exchange& exchange, const std::vector<device::Message>& ends, bool captured,
+                                                      cudaStream_t stream) {
+  if (turns_) return turns_->enqueue(exchange, ends, stream);
+  if (!captured)
     if (auto waits = follow_last_call(stream); !waits) return waits;
   if (auto started = device::launch_exchange(exchange, ends.data(), stream); !started) return started;
-  return *captured ? Result<void>() : mark_last_call(stream);
+  return captured ? Result<void>() : mark_last_call(stream);
 }
 
 Result<void> CudaCommunicator::Impl::all_to_all_v(const void* input, const Blocks& sent, void* output, const Blocks& received, DataType type, void* stream) {

@@ -84,7 +84,7 @@ class CudaCommunicator::Impl {
   Result<std::vector<device::Message>> ends_of(std::span<const CudaMessage> messages, Collective collective);
   Result<void> enqueue_exchange(const device::Exchange& exchange, const std::vector<device::Message>& ends, const std::vector<OwnCopy>& copies,
                                 const std::vector<cudaStream_t>& streams);
-  Result<void> enqueue_messages(const device::Exchange& exchange, const std::vector<device::Message>& ends, cudaStream_t stream);
+  Result<void> enqueue_messages(const device::Exchange& exchange, const std::vector<device::Message>& ends, bool captured, cudaStream_t stream);
   Result<void> enqueue(const device::Job& job, const DevicePlan& plan, DataType type, cudaStream_t stream);
   Result<void> enqueue_by_turns(const device::Job& job, const DevicePlan& plan, DataType type, cudaStream_t stream);
   Result<bool> captures(cudaStream_t stream) const;
