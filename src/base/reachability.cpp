@@ -25,10 +25,7 @@ std::uint64_t unacknowledged(int socket) {
   return static_cast<std::uint64_t>(bytes);
 }
 
-bool is_resending(int socket) {
-  const tcp_info info = state_of(socket);
-  return info.tcpi_retransmits != 0 || info.tcpi_ca_state == TCP_CA_Recovery || info.tcpi_ca_state == TCP_CA_Loss;
-}
+bool has_packets_out(int socket) { return state_of(socket).tcpi_unacked != 0; }
 
 bool is_cut_off(int socket) {
   constexpr unsigned char least_tries = 3;

@@ -12,8 +12,8 @@ std::uint64_t unacknowledged(int socket);
 /// its kernel answers.
 bool is_cut_off(int socket);
 
-/// Whether packets have been lost, and what was in them is sent again. A peer that has no room is none of that kind.
-bool is_resending(int socket);
+/// Whether packets haven't been acknowledged yet: they are on their way, or were lost and will be sent again. What waits for room at the peer is in none.
+bool has_packets_out(int socket);
 
 /// After so long without a word a peer's machine counts as gone, where a death is to be found within 3 s.
 inline constexpr unsigned longest_silence_ms = 1700;

@@ -40,6 +40,8 @@ struct CommunicatorParts {
   std::vector<std::int64_t> processes;      ///< by rank, where the kernel copies from any rank's memory to any other's; else empty
   std::string token;                        ///< text that no other communicator of this machine has, equal on its ranks
   std::vector<std::string> peers;           ///< "process 4711 on host" by rank: for messages
+  /// Of ranks that met over a network; null: there are none. It goes after the transport: a peer that sees its line end gives what was sent before little time.
+  std::shared_ptr<Lifelines> lifelines;
   std::shared_ptr<Family> family;           ///< shared by communicators that were split from one another
   std::shared_ptr<Transport> transport;     ///< the family's, or a view of it
   std::vector<std::uint32_t> parent_ranks;  ///< by rank: the rank in the communicator that this one was made from; empty: it was made anew
@@ -52,7 +54,6 @@ struct CommunicatorParts {
   std::unique_ptr<StatusLinks> status_links;  ///< to ranks that share no memory with this one: their words can't be looked at; null: all do
   std::vector<std::string> addresses;         ///< of this rank's machine, for the others: one for each interface that is used
   Interfaces interfaces;                      ///< who uses which
-  std::shared_ptr<Lifelines> lifelines;       ///< of ranks that met over a network; null: there are none
   std::vector<std::uint32_t> lifeline_ranks;  ///< by rank: the rank by which they know it
   StagingShare share;
   ContextLayout layout;

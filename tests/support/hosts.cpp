@@ -114,9 +114,13 @@ bool Hosts::run(std::uint32_t host, const std::string& command) const { return r
 bool Hosts::cut(std::uint32_t host) const { return run_in(switch_, "ip link set " + cable_of(host) + " nomaster"); }
 bool Hosts::mend(std::uint32_t host) const { return run_in(switch_, "ip link set " + cable_of(host) + " master " + bridge_of(0)); }
 
+std::string Hosts::losing(std::uint32_t from, const std::string& which) {
+  return "nft 'add table ip trial; add chain ip trial arrival { type filter hook input priority 0; }; add rule ip trial arrival ip saddr " + address(from) +
+         " " + which + " drop'";
+}
+
 bool Hosts::drop(std::uint32_t host, std::uint32_t from, std::uint32_t of_a_hundred) const {
-  const std::string rule = "ip saddr " + address(from) + (of_a_hundred < 100 ? " numgen random mod 100 < " + std::to_string(of_a_hundred) : "") + " drop";
-  return run(host, "nft 'add table ip trial; add chain ip trial arrival { type filter hook input priority 0; }; add rule ip trial arrival " + rule + "'");
+  return run(host, losing(from, of_a_hundred < 100 ? "numgen random mod 100 < " + std::to_string(of_a_hundred) : ""));
 }
 
 ChildBody Hosts::on(std::uint32_t host, ChildBody body) const {

@@ -31,6 +31,8 @@ class Hosts {
   bool mend(std::uint32_t host) const;
   /// What `from` sends to `host` is lost on arrival, all of it or so many of a hundred packets; both others and the way back stay. nftables.
   bool drop(std::uint32_t host, std::uint32_t from, std::uint32_t of_a_hundred = 100) const;
+  /// The command of that, for a process on the host itself: of all packets, or those that an expression of nftables says. Its table: "ip trial".
+  static std::string losing(std::uint32_t from, const std::string& which = "");
   /// Of its interface, by the kernel's count.
   std::uint64_t bytes_sent(std::uint32_t host, std::uint32_t interface = 0) const;
   /// Rank `rank` of `size` ranks, `per_host` on each host, as a job's environment says it; rank 0 is on host 0.

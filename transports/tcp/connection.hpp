@@ -61,8 +61,8 @@ class Connection {
   bool has_unwritten() const { return has_socket() && !ended_ && !deaf_ && !outgoing_.empty(); }
   /// How many bytes haven't reached the peer's kernel and still may.
   std::uint64_t undelivered() const;
-  /// Whether some of these were lost on the way and are sent again: that takes longer than a peer that listens needs.
-  bool is_resending() const { return !ended_ && has_socket() && rondo::is_resending(socket_.get()); }
+  /// Whether some of these are on their way. Where one was lost, it may take the kernel a fifth of a second to find out.
+  bool has_packets_out() const { return !ended_ && has_socket() && rondo::has_packets_out(socket_.get()); }
   /// The peer hung up, or said what no peer says.
   bool has_ended() const { return ended_; }
   /// Nobody has the seat that this rank called: the peer has left.

@@ -29,7 +29,8 @@ using tcp::Listener;
 
 /// A broken connection counts as the peer's going only after this long: what its other connections say of it may be still on the way.
 constexpr std::int64_t last_words_ns = 200'000'000;
-/// How long a rank that leaves waits for a peer that takes nothing; and where packets that it sent are lost.
+/// How long a rank that leaves waits for a peer that takes nothing; and for packets that it sent, as they may be lost and sent again. A socket closed before
+/// that loses them, once its peer has said something that nobody reads.
 constexpr std::int64_t farewell_ns = 100'000'000;
 constexpr std::int64_t longest_farewell_ns = 3'000'000'000;
 constexpr useconds_t farewell_look_us = 100;
@@ -59,7 +60,7 @@ class TcpTransport final : public Transport {
     std::uint64_t left = undelivered();
     for (const std::uint32_t rank : known_) peers_[rank].connection->excuse();
     if (left == 0) left = undelivered();
-    while (left != 0 && now_ns() < progress_ns + (resends() ? longest_farewell_ns : farewell_ns)) {
+    while (left != 0 && now_ns() < progress_ns + (has_packets_out() ? longest_farewell_ns : farewell_ns)) {
       usleep(farewell_look_us);
       if (const std::uint64_t now_left = undelivered(); std::exchange(left, now_left) > now_left) progress_ns = now_ns();
     }
@@ -222,8 +223,8 @@ class TcpTransport final : public Transport {
     return bytes;
   }
 
-  bool resends() const {
-    return std::any_of(known_.begin(), known_.end(), [this](std::uint32_t rank) { return peers_[rank].connection->is_resending(); });
+  bool has_packets_out() const {
+    return std::any_of(known_.begin(), known_.end(), [this](std::uint32_t rank) { return peers_[rank].connection->has_packets_out(); });
   }
 
   static void note_end(Peer& peer, std::int64_t now) {
