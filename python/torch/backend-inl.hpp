@@ -33,9 +33,11 @@ template <class Enqueue>
 WorkPointer Backend::run_on_device(Operation operation, const Enqueue& enqueue) {
   const std::unique_ptr<DeviceCall> on = std::move(operation.on);  // until it is enqueued
   void* const stream = on->stream().native_handle();
-  const rondo_status status = device_->with_communicator([&](rondo_cuda_communicator* communicator) { return enqueue(communicator, stream); });
+  const rondo_status status = on->group()->with_communicator([&](rondo_cuda_communicator* communicator) { return enqueue(communicator, stream); });
   if (status != RONDO_SUCCESS) throw_failure(status, operation.describe());
-  return c10::make_intrusive<DeviceWork>(std::move(operation), *on, device_);
+  auto work = c10::make_intrusive<DeviceWork>(std::move(operation), *on);
+  batch_.note(work);
+  return work;
 }
 
 template <class Now, class Later>
@@ -72,6 +74,7 @@ WorkPointer Backend::start(Operation operation, const Later& later, std::size_t 
     throw;
   }
   work->follow(std::move(started), group_.in_flight());
+  batch_.note(work);
   return work;
 }
 

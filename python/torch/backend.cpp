@@ -31,6 +31,7 @@ Backend::Backend(const Backend& of, const Group::Left& left)
 
 Backend::~Backend() {
   device_->close();
+  pairs_.close();
   if (left_ && left_->communicator != nullptr) rondo_destroy(left_->communicator);
 }
 
@@ -75,12 +76,14 @@ SparseSums* Backend::made_sparse_sums() {
 
 void Backend::abort() {
   device_->abort();
+  pairs_.abort();
   group_.abort();
   if (SparseSums* const made = made_sparse_sums()) made->abort();
 }
 
 void Backend::shutdown() {
   device_->close();
+  pairs_.close();
   if (SparseSums* const made = made_sparse_sums()) made->close();
   group_.close();
 }

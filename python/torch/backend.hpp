@@ -5,15 +5,15 @@
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 
 #include "arguments.hpp"
+#include "batch.hpp"
 #include "device.hpp"
 #include "elements.hpp"
 #include "group.hpp"
+#include "pairs.hpp"
 #include "sparse.hpp"
 #include "work.hpp"
 
 namespace rondo_torch {
-
-using WorkPointer = c10::intrusive_ptr<c10d::Work>;
 
 /// Options that lie in memory as those of ProcessGroupGloo do: see Backend::unused_.
 struct GlooLikeOptions : c10d::Backend::Options {
@@ -76,6 +76,12 @@ class Backend final : public c10d::Backend {
   WorkPointer send(Tensors& tensors, int to, int tag) override;
   WorkPointer recv(Tensors& tensors, int from, int tag) override;
   WorkPointer recvAnysource(Tensors& tensors, int tag) override;
+  /// As torch's batch_isend_irecv asks: of tensors of a device messages in both directions have to go out together. A group without a device goes on to give
+  /// a work for each message.
+  bool supportsCoalescing() const override { return device_->accepted().has_value(); }
+  void startCoalescing() override { batch_.begin(); }
+  /// The work of all that this thread has called since.
+  WorkPointer endCoalescing() override;
   WorkPointer barrier(const c10d::BarrierOptions& options) override;
   void monitoredBarrier(const c10d::BarrierOptions& options, bool wait_for_all) override;
 
@@ -105,6 +111,10 @@ class Backend final : public c10d::Backend {
   /// An operation on tensors of a device, which was begun there: `enqueue` enqueues it, by a communicator on a stream, and returns a status.
   template <class Enqueue>
   WorkPointer run_on_device(Operation operation, const Enqueue& enqueue);
+  /// Messages between any ranks, by the group's communicator on the device, or by a pair's between two.
+  WorkPointer exchange(const CallId& id, at::ArrayRef<DeviceMessage> messages, Pair* pair = nullptr);
+  /// One that is sent or received by itself, or goes to the batch: then null.
+  WorkPointer exchange_one(const DeviceMessage& message);
   /// The same for what isn't a rondo_call: `now` runs its next part, `later` starts it. In the processor's memory alone.
   template <class Now, class Later>
   WorkPointer run(Operation operation, Timing timing, const Now& now, const Later& later, std::size_t parts = 1);
@@ -121,6 +131,8 @@ class Backend final : public c10d::Backend {
   std::mutex sparse_mutex_;
   std::unique_ptr<SparseSums> sparse_;  ///< under sparse_mutex_, once made for good
   const std::shared_ptr<DeviceGroup> device_;  ///< shared with works, which may outlive this
+  Pairs pairs_;
+  Batch batch_;
   const bool for_gloo_;
   std::atomic<std::uint64_t> sequence_{0};
 };

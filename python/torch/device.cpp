@@ -8,11 +8,6 @@
 
 namespace rondo_torch {
 
-void check_on_host(const CallId& id, const at::Tensor& tensor) {
-  if (tensor.is_cpu()) return;
-  C10_THROW_ERROR(NotImplementedError, c10::str("rondo: ", id, " isn't served on ", tensor.device(), " yet; accepted: tensors on the cpu"));
-}
-
 void DeviceGroup::check(const CallId& id, c10::Device device) const {
   TORCH_CHECK_VALUE(device.type() == accepted_, "rondo: ", id, ": a tensor is on ", device, "; accepted: cpu", accepted_ ? c10::str(", ", *accepted_) : "");
   TORCH_CHECK_NOT_IMPLEMENTED(is_built(), "rondo: ", id, " on ", device, ", but rondo-ccl was built without CUDA; build it with CUDA, from its sources: "
@@ -25,14 +20,19 @@ std::unique_ptr<DeviceCall> DeviceGroup::begin(const CallId& id, c10::Device dev
   TORCH_CHECK_VALUE(device == *device_, "rondo: ", id, " on ", device, ", where this group's calls so far are on ", *device_, "; accepted: one device a rank");
   const c10::impl::VirtualGuardImpl streams(device.type());
   const c10::Stream callers = streams.getStream(device);
-  if (!async) return std::make_unique<DeviceCall>(callers, callers);
+  if (!async) return std::make_unique<DeviceCall>(shared_from_this(), callers, callers);
   if (!own_stream_) {
     own_stream_ = streams.getStreamFromGlobalPool(device);
     callers_so_far_.emplace(device.type());
   }
   callers_so_far_->record(callers);
   callers_so_far_->block(*own_stream_);
-  return std::make_unique<DeviceCall>(*own_stream_, callers);
+  return std::make_unique<DeviceCall>(shared_from_this(), *own_stream_, callers);
+}
+
+bool DeviceGroup::has_begun() {
+  const std::lock_guard lock(mutex_);
+  return communicator_ != nullptr;
 }
 
 void DeviceGroup::make(const CallId& id, c10::Device device, Group& group) {

@@ -11,29 +11,35 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 #include "arguments.hpp"
 #include "group.hpp"
 
 namespace rondo_torch {
 
+class DeviceGroup;
+
 /// While it lives a call is being enqueued: what this thread enqueues goes to the call's stream. That is its caller's current one, or one of the group's own,
 /// which has waited for the caller's.
 class DeviceCall {
  public:
-  DeviceCall(const c10::Stream& stream, const c10::Stream& callers) : guard_(stream), callers_(callers) {}
+  DeviceCall(std::shared_ptr<DeviceGroup> group, const c10::Stream& stream, const c10::Stream& callers)
+      : group_(std::move(group)), guard_(stream), callers_(callers) {}
+  const std::shared_ptr<DeviceGroup>& group() const { return group_; }
   c10::Stream stream() const { return guard_.current_stream(); }
   /// Whether others than the stream that the call's tensors are known to be used on touch them.
   bool on_own_stream() const { return stream() != callers_; }
 
  private:
+  const std::shared_ptr<DeviceGroup> group_;
   const c10::StreamGuard guard_;
   const c10::Stream callers_;
 };
 
 /// A group's rondo_cuda_communicator and its stream. Both come with the group's first call on tensors of a device, which all ranks make at the same place in
-/// their order of calls. Thread-safe.
-class DeviceGroup {
+/// their order of calls. Thread-safe; always shared.
+class DeviceGroup : public std::enable_shared_from_this<DeviceGroup> {
  public:
   /// `accepted`: the kind of devices that torch hands tensors of over, beside the processor, if any.
   explicit DeviceGroup(std::optional<c10::DeviceType> accepted) : accepted_(accepted) {}
@@ -49,6 +55,8 @@ class DeviceGroup {
   /// Begins a call on tensors of `device`, which was checked. Throws ValueError (it isn't that of the group's calls so far), and what making a communicator
   /// meets.
   std::unique_ptr<DeviceCall> begin(const CallId& id, c10::Device device, bool async, Group& group);
+  /// Whether there has been such a call.
+  bool has_begun();
 
   /// Runs `call` with the communicator: one thread at a time. Returns its status.
   template <class Call>
@@ -74,8 +82,5 @@ class DeviceGroup {
   std::optional<c10::Stream> own_stream_;
   std::optional<c10::Event> callers_so_far_;  ///< recorded anew by each call
 };
-
-/// Throws NotImplementedError unless a tensor is on the processor: of calls that aren't served elsewhere.
-void check_on_host(const CallId& id, const at::Tensor& tensor);
 
 }  // namespace rondo_torch

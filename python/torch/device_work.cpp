@@ -16,9 +16,9 @@ constexpr std::chrono::microseconds between_looks(50);
 
 }  // namespace
 
-DeviceWork::DeviceWork(Operation operation, const DeviceCall& call, std::shared_ptr<DeviceGroup> group)
+DeviceWork::DeviceWork(Operation operation, const DeviceCall& call)
     : Work(operation.id.rank, operation.id.kind->type, at::hasCallbacks() ? operation.title() : nullptr, shown(operation)), operation_(std::move(operation)),
-      group_(std::move(group)), stream_(call.stream()), end_(stream_.device_type()) {
+      group_(call.group()), stream_(call.stream()), end_(stream_.device_type()) {
   operation_.copy_out();
   if (call.on_own_stream()) {
     const at::AutoDispatchBelowAutograd below;

@@ -20,7 +20,7 @@ namespace rondo_torch {
 class DeviceWork final : public c10d::Work {
  public:
   /// What has been enqueued on the stream of `call` so far is the operation. Its tensors may be freed from here on.
-  DeviceWork(Operation operation, const DeviceCall& call, std::shared_ptr<DeviceGroup> group);
+  DeviceWork(Operation operation, const DeviceCall& call);
 
   bool isCompleted() override;
   bool isSuccess() const override { return ended_well_ || (end_.query() && !exception()); }

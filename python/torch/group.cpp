@@ -214,6 +214,21 @@ Group::Group(const Group& of, const std::string& name)
   join(false);
 }
 
+Group::Group(const Group& of, std::uint32_t peer)
+    : joined_(std::make_shared<Joined>()), rank_(of.rank_ < peer ? 0 : 1), size_(2), timeout_(of.timeout_), options_(of.options_), by_id_(of.by_id_) {
+  const auto [lower, higher] = std::minmax(of.rank_, peer);
+  const std::string name = "pair/" + std::to_string(lower) + "-" + std::to_string(higher);
+  if (by_id_) {
+    options_.rank = rank_;
+    options_.size = size_;
+    options_.store = c10::make_intrusive<c10d::PrefixStore>("rondo/" + name, of.options_.store);  // ranks have other numbers there
+  }
+  job_ = by_id_ ? meet(options_).nonce : of.job_ + "/" + name;
+  joined_->processes = of.joined_->processes;
+  joined_->numbers = numbers_of({lower, higher}, of.joined_->numbers);
+  join(false);
+}
+
 void Group::join(bool at_once) {
   const auto create = [joined = joined_, rank = rank_, size = size_, timeout = timeout_, job = job_, by_id = by_id_] {
     rondo_options choices{};

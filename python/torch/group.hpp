@@ -50,6 +50,8 @@ class Group {
   explicit Group(const GroupOptions& options);
   /// The ranks of a group once more, which all of them make under the same name, once. Joined by a thread of its own.
   Group(const Group& of, const std::string& name);
+  /// This rank and another one of a group, which both make, once. Joined by a thread of its own.
+  Group(const Group& of, std::uint32_t peer);
   /// What is left of a group; see shrink().
   struct Left {
     rondo_communicator* communicator = nullptr;

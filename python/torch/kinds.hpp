@@ -32,6 +32,7 @@ inline constexpr Kind all_to_all{OpType::ALLTOALL, "rondo:all_to_all", "gloo:all
 inline constexpr Kind send{OpType::SEND, "rondo:send", "gloo:send"};
 inline constexpr Kind recv{OpType::RECV, "rondo:recv", "gloo:recv"};
 inline constexpr Kind recv_any_source{OpType::RECVANYSOURCE, "rondo:recvAnySource", "gloo:recvAnySource"};
+inline constexpr Kind messages{OpType::COALESCED, "rondo:messages", "gloo:messages"};
 inline constexpr Kind barrier{OpType::BARRIER, "rondo:barrier", "gloo:barrier"};
 }  // namespace kinds
 

@@ -44,9 +44,10 @@ std::optional<c10::Device> device_of(const c10d::BarrierOptions& options, std::o
 WorkPointer Backend::send(Tensors& tensors, int to, int tag) {
   const CallId id = next(kinds::send);
   const at::Tensor& tensor = single(id, tensors, "tensors");
+  if (!tensor.is_cpu()) return exchange_one({id, tensor, true, to});
   check_peer(id, to, size_, "to");
-  check_on_host(id, tensor);
   Operation operation = this->operation(id, {tensor}, {}, true);
+  operation.peer = to;
   const at::Tensor given = operation.given(tensor);
   const rondo_type type = moved(given.scalar_type()).type;
   const auto peer = static_cast<std::uint32_t>(to);
@@ -58,9 +59,10 @@ WorkPointer Backend::send(Tensors& tensors, int to, int tag) {
 WorkPointer Backend::recv(Tensors& tensors, int from, int tag) {
   const CallId id = next(kinds::recv);
   const at::Tensor& tensor = single(id, tensors, "tensors");
+  if (!tensor.is_cpu()) return exchange_one({id, tensor, false, from});
   check_peer(id, from, size_, "from");
-  check_on_host(id, tensor);
   Operation operation = this->operation(id, {}, {tensor}, true);
+  operation.peer = from;
   const at::Tensor room = operation.received(tensor);
   const rondo_type type = moved(room.scalar_type()).type;
   const auto peer = static_cast<std::uint32_t>(from);
@@ -72,13 +74,58 @@ WorkPointer Backend::recv(Tensors& tensors, int from, int tag) {
 WorkPointer Backend::recvAnysource(Tensors& tensors, int tag) {
   const CallId id = next(kinds::recv_any_source);
   const at::Tensor& tensor = single(id, tensors, "tensors");
-  check_on_host(id, tensor);
+  if (!tensor.is_cpu())
+    C10_THROW_ERROR(NotImplementedError,
+                    c10::str("rondo: ", id, " isn't served on ", tensor.device(), "; accepted: tensors on the cpu, or a rank to receive from"));
   Operation operation = this->operation(id, {}, {tensor}, true);
   const at::Tensor room = operation.received(tensor);
   const rondo_type type = moved(room.scalar_type()).type;
   return start(std::move(operation), [&](rondo_communicator* c, rondo_work** started) {
     return rondo_start_recv_any_tagged(c, room.data_ptr(), count_of(room), type, static_cast<std::uint32_t>(tag), started);
   });
+}
+
+WorkPointer Backend::exchange_one(const DeviceMessage& message) {
+  const bool batched = batch_.is_open();
+  try {
+    device_->check(message.id, message.tensor.device());
+    if (!batched || message.peer != rank_) check_peer(message.id, message.peer, size_, message.sends ? "to" : "from");
+  } catch (...) {
+    if (batched) (void)batch_.end();  // torch doesn't
+    throw;
+  }
+  if (batched) {
+    batch_.add(message);
+    return {};
+  }
+  const auto peer = static_cast<std::uint32_t>(message.peer);
+  Pair* pair = pairs_.find(peer);
+  if (pair == nullptr && !device_->has_begun()) pair = &pairs_.make(group_, peer, device_->accepted());
+  return exchange(message.id, message, pair);
+}
+
+WorkPointer Backend::exchange(const CallId& id, at::ArrayRef<DeviceMessage> messages, Pair* pair) {
+  Operation operation = this->operation(id);
+  for (const DeviceMessage& message : messages) (message.sends ? operation.inputs : operation.outputs).push_back(message.tensor);
+  check_devices(id, operation.inputs, operation.outputs);
+  if (messages.size() == 1) operation.peer = messages.front().peer;
+  const c10::Device device = messages.front().tensor.device();
+  operation.on = pair != nullptr ? pair->device->begin(id, device, true, pair->group) : device_->begin(id, device, true, group_);
+  std::vector<rondo_cuda_message> ends;
+  for (const DeviceMessage& message : messages) {
+    const at::Tensor memory = message.sends ? operation.given(message.tensor) : operation.received(message.tensor);
+    const auto peer = static_cast<std::uint32_t>(pair == nullptr ? message.peer : message.peer < rank_ ? 0 : 1);
+    ends.push_back({message.sends, memory.data_ptr(), count_of(memory), moved(memory.scalar_type()).type, peer, operation.on->stream().native_handle()});
+  }
+  return run_on_device(std::move(operation),
+                       [&](rondo_cuda_communicator* communicator, void*) { return rondo_cuda_exchange(communicator, ends.data(), ends.size()); });
+}
+
+WorkPointer Backend::endCoalescing() {
+  Batch::Content batch = batch_.end();
+  if (!batch.messages.empty()) batch.works.push_back(exchange({&kinds::messages, rank_, 0}, batch.messages));
+  if (batch.works.size() == 1) return batch.works.front();
+  return c10::make_intrusive<CoalescedWork>(rank_, std::move(batch.works));
 }
 
 WorkPointer Backend::barrier(const c10d::BarrierOptions& options) {

@@ -140,6 +140,7 @@ WorkPointer Backend::allreduce_sparse(Tensors& tensors, const c10d::AllreduceOpt
   (void)group_.communicator(id);  // throws where the group is over
   const auto timeout = is_given(options.timeout) ? options.timeout : group_.timeout();
   const WorkPointer work = sparse_sums().start(operation(id, {}, {tensors.front()}, true), timeout);
+  batch_.note(work);
   if (!options.asyncOp) work->wait();
   return work;
 }

@@ -11,6 +11,7 @@ namespace rondo_torch {
 
 std::string Operation::describe() const {
   std::string text = c10::str(id);
+  if (peer >= 0) text += c10::str(id.kind->type == c10d::OpType::SEND ? " to" : " from", " rank ", peer);
   const auto& tensors = inputs.empty() ? outputs : inputs;
   if (tensors.empty()) return text;
   text += c10::str(" of ", tensors.front().sizes(), " ", tensors.front().scalar_type());

@@ -1,6 +1,7 @@
-"""What two ranks are asked about tensors of a device: of cuda, or of the made-up one (made_up.py)."""
+"""What ranks, two of them where nothing else is said, are asked about tensors of a device: of cuda, or of the made-up one (made_up.py)."""
 
-CALLS = ["all_reduces", "moves", "coalesced", "strided", "order", "order_of_streams", "overlap", "memory", "mixed", "groups", "barriers", "futures"]
+CALLS = ["all_reduces", "moves", "coalesced", "strided", "order", "order_of_streams", "overlap", "memory", "mixed", "groups", "barriers", "futures",
+         "messages", "batches", "ring", "pairs"]
 TRAINING = ["ddp", "averages", "hook", "fsdp"]
 FAULTS = ["refusals", "mismatch", "lateness", "death", "aborted", "left"]
 CHECKS = CALLS + TRAINING + FAULTS

@@ -14,13 +14,16 @@ TIMEOUTS = {"mismatch": 3, "lateness": 3, "death": 5}
 
 def refusals(rank, size, device):
     tensor = torch.ones(4, device=device)
-    for name, call in {
-        "send": lambda: dist.send(tensor, 1 - rank),
-        "recv": lambda: dist.recv(tensor, 1 - rank),
-        "recvAnySource": lambda: dist.recv(tensor),
-    }.items():
-        with pytest.raises(NotImplementedError, match=f"rondo: {name}.* on rank {rank} isn't served on {device}"):
-            call()
+    with pytest.raises(NotImplementedError, match=f"rondo: recvAnySource on rank {rank} isn't served on {device}"):
+        dist.recv(tensor)
+    with pytest.raises(ValueError, match=f"send on rank {rank}: to rank {rank}; accepted: another one"):
+        dist.group.WORLD.send([tensor], rank, 0)
+    dist.group.WORLD._start_coalescing(device)
+    dist.group.WORLD.send([tensor], 1 - rank, 0)
+    with pytest.raises(ValueError, match=f"recv on rank {rank}: from rank 7; accepted: another one"):
+        dist.group.WORLD.recv([tensor], 7, 0)
+    with pytest.raises(ValueError, match="endCoalescing.. without a startCoalescing"):  # the call that was refused ended it
+        dist.group.WORLD._end_coalescing(device)
     with pytest.raises(ValueError, match="all_gather.* tensors on .*:.* and cpu; accepted: all of one device"):
         dist.all_gather([torch.empty(4), torch.empty(4)], tensor)
     with pytest.raises(TypeError, match="can't be combined by BAND"):

@@ -1,5 +1,6 @@
-"""python -m devices.run DEVICE CHECK...: runs checks (functions of calls, training and faults) on two ranks each, which are forked from here, on as many of
-such devices as there are, cuda or madeup. Prints a line of JSON for each: its name, and what went wrong. Exit status 1: something did."""
+"""python -m devices.run DEVICE CHECK...: runs checks (functions of calls, training and faults) on two ranks each, or as many as calls.SIZES says, which are
+forked from here, on as many of such devices as there are, cuda or madeup. Prints a line of JSON for each: its name, and what went wrong. Exit status 1:
+something did."""
 
 import datetime
 import json
@@ -18,19 +19,23 @@ import rondo.torch  # noqa: F401 - where the package isn't installed torch hasn'
 
 from devices import calls, faults, training
 
-SIZE = 2
 SECONDS = 60
 
 
+def size_of(check):
+    return calls.SIZES.get(check, 2)
+
+
 def rank_main(rank, kind, check, folder):
+    size = size_of(check)
     torch.set_num_threads(1)
     try:
         module = torch.get_device_module(kind)
         device = torch.device(kind, rank % module.device_count())
         module.set_device(device.index)
         seconds = faults.TIMEOUTS.get(check, 30)
-        dist.init_process_group("rondo", init_method=f"file://{folder}/store", rank=rank, world_size=SIZE, timeout=datetime.timedelta(seconds=seconds))
-        next(getattr(module, check) for module in (calls, training, faults) if hasattr(module, check))(rank, SIZE, device)
+        dist.init_process_group("rondo", init_method=f"file://{folder}/store", rank=rank, world_size=size, timeout=datetime.timedelta(seconds=seconds))
+        next(getattr(module, check) for module in (calls, training, faults) if hasattr(module, check))(rank, size, device)
         dist.destroy_process_group()
     except BaseException:
         (Path(folder) / f"rank{rank}").write_text(traceback.format_exc())
@@ -47,7 +52,7 @@ def run(kind, check):
     sys.stdout.flush()
     with tempfile.TemporaryDirectory() as folder:
         processes = []
-        for rank in range(SIZE):
+        for rank in range(size_of(check)):
             process = os.fork()
             if process == 0:
                 rank_main(rank, kind, check, folder)
@@ -60,7 +65,7 @@ def run(kind, check):
             os.kill(process, signal.SIGKILL)
             os.waitpid(process, 0)
         said = [f"rank {rank} outlasted {SECONDS} s" for rank in late]
-        said += [f"rank {rank}:\n{(Path(folder) / f'rank{rank}').read_text()}" for rank in range(SIZE) if (Path(folder) / f"rank{rank}").exists()]
+        said += [f"rank {rank}:\n{(Path(folder) / f'rank{rank}').read_text()}" for rank in range(size_of(check)) if (Path(folder) / f"rank{rank}").exists()]
         return "\n".join(said)
 
 
