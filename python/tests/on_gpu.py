@@ -14,10 +14,10 @@ import sysconfig
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from devices import CALLS, TRAINING
+from devices import CALLS, MESSAGES, TRAINING
 
 ROOT = Path(__file__).resolve().parents[2]
-CHECKS = [*CALLS, *TRAINING, "refusals", "lateness", "aborted", "left"]
+CHECKS = [*CALLS, *MESSAGES, *TRAINING, "refusals", "lateness", "aborted", "left"]
 
 
 def unable(reason):

@@ -1,4 +1,4 @@
-"""python -m devices.run DEVICE CHECK...: runs checks (functions of calls, training and faults) on two ranks each, or as many as calls.SIZES says, which are
+"""python -m devices.run DEVICE CHECK...: runs checks (functions of calls, messages, training and faults) on two ranks each, or as many as messages.SIZES says, which are
 forked from here, on as many of such devices as there are, cuda or madeup. Prints a line of JSON for each: its name, and what went wrong. Exit status 1:
 something did."""
 
@@ -17,13 +17,13 @@ import torch.distributed as dist
 
 import rondo.torch  # noqa: F401 - where the package isn't installed torch hasn't found it
 
-from devices import calls, faults, training
+from devices import calls, faults, messages, training
 
 SECONDS = 60
 
 
 def size_of(check):
-    return calls.SIZES.get(check, 2)
+    return messages.SIZES.get(check, 2)
 
 
 def rank_main(rank, kind, check, folder):
@@ -35,7 +35,7 @@ def rank_main(rank, kind, check, folder):
         module.set_device(device.index)
         seconds = faults.TIMEOUTS.get(check, 30)
         dist.init_process_group("rondo", init_method=f"file://{folder}/store", rank=rank, world_size=size, timeout=datetime.timedelta(seconds=seconds))
-        next(getattr(module, check) for module in (calls, training, faults) if hasattr(module, check))(rank, size, device)
+        next(getattr(module, check) for module in (calls, messages, training, faults) if hasattr(module, check))(rank, size, device)
         dist.destroy_process_group()
     except BaseException:
         (Path(folder) / f"rank{rank}").write_text(traceback.format_exc())
