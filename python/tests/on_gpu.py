@@ -17,7 +17,7 @@ from pathlib import Path
 from devices import CALLS, MESSAGES, TRAINING
 
 ROOT = Path(__file__).resolve().parents[2]
-CHECKS = [*CALLS, *MESSAGES, *TRAINING, "refusals", "lateness", "aborted", "left"]
+CHECKS = [*CALLS, *MESSAGES, *TRAINING, "refusals", "lateness", "aborted", "aborted_pair", "left"]
 
 
 def unable(reason):

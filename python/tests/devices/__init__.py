@@ -3,5 +3,5 @@
 CALLS = ["all_reduces", "moves", "coalesced", "strided", "order", "order_of_streams", "overlap", "memory", "mixed", "groups", "barriers", "futures"]
 MESSAGES = ["messages", "batches", "ring", "pairs"]
 TRAINING = ["ddp", "averages", "hook", "fsdp"]
-FAULTS = ["refusals", "mismatch", "lateness", "death", "aborted", "left"]
+FAULTS = ["refusals", "mismatch", "lateness", "death", "aborted", "aborted_pair", "left"]
 CHECKS = CALLS + MESSAGES + TRAINING + FAULTS

@@ -94,6 +94,22 @@ def aborted(rank, size, device):
     os._exit(0)
 
 
+def aborted_pair(rank, size, device):
+    """Of a group that has sent messages alone: they have communicators of their own."""
+    tensor = torch.ones(4, device=device)
+    if rank == 0:
+        dist.send(tensor, 1)
+        work = dist.irecv(tensor, 1)
+        dist.group.WORLD.abort()
+        with pytest.raises(dist.DistBackendError, match="recv on rank 0 from rank 1 .*abort"):
+            work.wait(datetime.timedelta(seconds=20))
+    else:
+        dist.recv(tensor, 0)
+        torch.get_device_module(device).synchronize()
+        time.sleep(1)
+    os._exit(0)
+
+
 def left(rank, size, device):
     """A group that was destroyed takes no more calls, and its works stay what they are."""
     group = dist.new_group([0, 1])
