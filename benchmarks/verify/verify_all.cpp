@@ -48,7 +48,6 @@ std::optional<Plan> plan_of(const std::string& algorithm, Collective collective,
   limits.reach = mapped ? Reach::memory : Reach::messages;
   limits.staging_bytes = std::uint64_t{1} << 40;  // no plan is too large for its slots here
   limits.inline_bytes = 1u << 30;
-  limits.writes_peers = true;
   Request request{collective, ranks, algorithm == "inline" ? 1 : std::uint64_t{ranks} * 64};
   request.root = is_rooted(collective) ? ranks / 3 : 0;
   request.symmetric = algorithm.starts_with("direct");

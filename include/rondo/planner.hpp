@@ -38,7 +38,6 @@ struct PlanLimits {
   std::uint32_t inline_bytes = 32 * 56;      ///< inlined scratch of one rank for one call: payload bytes of its flags' lines
   std::uint32_t slot_header_bytes = 0;       ///< of each slot, besides its chunk's piece
   Reach reach = Reach::memory;               ///< beyond memory that all share, plans are made of links (send/recv)
-  bool writes_peers = false;                 ///< where ranks can read one another's buffers they may write into outputs, too
 };
 
 /// One way in which the machine parts the ranks: those below one cache, memory, socket or host are a group. Groups are equally large, and follow one another

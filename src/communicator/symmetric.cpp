@@ -1,9 +1,13 @@
 // Memory that peers map: giving it out, and knowing it again in the arguments of a call (docs/design/0010-symmetric-memory.md).
 #include <sched.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 
+#include "base/clock.hpp"
+#include "base/log.hpp"
 #include "communicator/check.hpp"
 #include "communicator/impl.hpp"
 #include "communicator/memory_left.hpp"
@@ -67,19 +71,28 @@ Result<std::vector<void*>> Communicator::Impl::homes_of(const std::vector<std::u
   return places;
 }
 
-/// An operation that has failed ends here for its caller, who may free the buffers: threads that read them must have stopped. Each
-/// does so soon, since the communicator is broken.
+/// An operation that has failed ends here for its caller, who may free the buffers, or go on with them: peers that read them, or write into them, must have
+/// stopped. Each does so soon, since the communicator is broken; but for a process that has died, or that is stopped and might go on whenever it likes: to that
+/// one its pages are left.
 void Communicator::Impl::leave_buffers(Channel& channel, const Operation& operation) {
+  constexpr std::int64_t patience_ns = 1'000'000'000;
   Context& context = channel.context;
-  if (!operation.run.entered() || !operation.run.executable().direct || !context.homes.anywhere()) return;
+  if (!operation.run.entered() || !operation.run.says_when_it_touches()) return;
   tell_release(context.lane(context.rank(), 0));
   // pairs with the peers' loop below: this rank touches nothing any more
   context.status(context.rank()).reads.store(0, std::memory_order_release);
+  const std::int64_t deadline = context.homes.anywhere() ? std::numeric_limits<std::int64_t>::max() : now_ns() + patience_ns;
+  bool outstayed = false;
   for (std::uint32_t member = 0; member < context.size(); ++member)
     if (member != context.rank()) {
-      while (context.status(member).reads.load(std::memory_order_seq_cst) == operation.run.call()) sched_yield();
+      const auto touches = [&] { return context.status(member).reads.load(std::memory_order_seq_cst) == operation.run.call(); };
+      while (touches() && !parts_.transport->gone(context.member(member)) && now_ns() < deadline) sched_yield();
+      outstayed |= now_ns() >= deadline && touches() && !parts_.transport->gone(context.member(member));
       tell_acquire(context.lane(member, 0));
     }
+  if (!outstayed) return;
+  log_warn("a rank is stopped in a call that failed, and may write into its output once it goes on; this process goes on with a copy of that memory");
+  parts_.family->symmetric().leave(static_cast<std::byte*>(operation.task.binding.output), operation.run.executable().output_bytes);
 }
 
 /// Calls that move nothing, or whose arguments nobody has looked at yet and make no sense, have no buffers to speak of.

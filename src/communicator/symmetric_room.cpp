@@ -6,7 +6,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
+#include <iterator>
 #include <string>
+
+#include "base/log.hpp"
 
 namespace rondo {
 namespace {
@@ -47,13 +51,13 @@ Result<std::byte*> SymmetricRoom::take(std::uint64_t bytes) {
   if (bytes > bytes_) return no_memory(bytes, "the room for it has " + std::to_string(bytes_));
   const std::uint64_t whole = whole_pages(bytes);
   std::uint64_t place = 0;  // the first gap that is long enough
-  for (const auto& [offset, length] : taken_) {
+  for (const auto& [offset, taken] : taken_) {
     if (offset - place >= whole) break;
-    place = offset + length;
+    place = offset + taken.bytes;
   }
   if (place + whole > bytes_) return no_memory(bytes, "the room for it, " + std::to_string(bytes_) + " bytes, is full");
   if (auto committed = transport_.commit(offset_ + place, whole); !committed) return no_memory(bytes, committed.error().detail);
-  taken_.emplace(place, whole);
+  taken_.emplace(place, Taken{whole});
   generation_.fetch_add(1, std::memory_order_release);
   return begin() + place;
 }
@@ -62,9 +66,31 @@ void SymmetricRoom::give_back(std::byte* memory) {
   const std::lock_guard lock(mutex_);
   const auto found = taken_.find(static_cast<std::uint64_t>(memory - begin()));
   if (found == taken_.end()) return;
-  transport_.give_back(offset_ + found->first, found->second);
-  taken_.erase(found);
+  found->second.freed = true;
+  if (!found->second.left) {
+    transport_.give_back(offset_ + found->first, found->second.bytes);
+    taken_.erase(found);
+  }
   generation_.fetch_add(1, std::memory_order_release);
+}
+
+void SymmetricRoom::leave(std::byte* buffer, std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  const auto known = around(reinterpret_cast<std::uintptr_t>(buffer));
+  if (known == taken_.end()) return;
+  taken_[known->first].left = true;
+  generation_.fetch_add(1, std::memory_order_release);
+  const std::uint64_t first = static_cast<std::uint64_t>(buffer - begin()) / symmetric_page * symmetric_page;
+  const std::uint64_t length = whole_pages(static_cast<std::uint64_t>(buffer - begin()) + bytes - first);
+  void* const copy = mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (copy != MAP_FAILED) std::memcpy(copy, begin() + first, length);
+  if (copy == MAP_FAILED || mremap(copy, length, length, MREMAP_MAYMOVE | MREMAP_FIXED, begin() + first) == MAP_FAILED)
+    log_error("no memory for a copy of " + std::to_string(length) + " bytes: a rank that is stopped may yet write into them");
+}
+
+std::map<std::uint64_t, SymmetricRoom::Taken>::const_iterator SymmetricRoom::around(std::uintptr_t address) const {
+  const auto above = taken_.upper_bound(address - reinterpret_cast<std::uintptr_t>(begin()));
+  return above == taken_.begin() ? taken_.end() : std::prev(above);
 }
 
 SymmetricRoom::Place SymmetricRoom::place_of(const void* buffer, std::uint64_t bytes, Known& known) const {
@@ -75,11 +101,14 @@ SymmetricRoom::Place SymmetricRoom::place_of(const void* buffer, std::uint64_t b
   if (!holds(buffer)) return Place::elsewhere;
   const auto begin = reinterpret_cast<std::uintptr_t>(this->begin());
   const std::lock_guard lock(mutex_);
-  const auto above = taken_.upper_bound(address - begin);
-  if (above == taken_.begin()) return Place::freed;
-  const auto& [offset, length] = *std::prev(above);
-  known = {begin + offset, begin + offset + length, generation_.load(std::memory_order_relaxed)};
-  return within() ? answer() : Place::freed;
+  const auto found = around(address);
+  if (found == taken_.end()) return Place::freed;
+  const auto& [offset, taken] = *found;
+  const SymmetricRoom::Known of_it{begin + offset, begin + offset + taken.bytes, generation_.load(std::memory_order_relaxed)};
+  if (taken.freed || address >= of_it.end) return Place::freed;
+  if (taken.left) return Place::elsewhere;
+  known = of_it;
+  return answer();
 }
 
 }  // namespace rondo

@@ -33,6 +33,9 @@ class SymmetricRoom {
   Result<std::byte*> take(std::uint64_t bytes);
   /// Gives back what take() gave.
   void give_back(std::byte* memory);
+  /// To peers that may write there at any time: the pages of `bytes` from `buffer` on, in memory that take() gave and has not back. This process goes on with
+  /// a copy of them, in the same place. All of that memory is the process's own from then on, and no other gets its place.
+  void leave(std::byte* buffer, std::uint64_t bytes);
 
   enum class Place : std::uint8_t {
     elsewhere,
@@ -72,7 +75,14 @@ class SymmetricRoom {
   const std::uint64_t offset_;
   const std::uint64_t bytes_;
   mutable std::mutex mutex_;
-  std::map<std::uint64_t, std::uint64_t> taken_;  // offset in the room → bytes
+  struct Taken {
+    std::uint64_t bytes = 0;
+    bool left = false;   ///< some of its pages
+    bool freed = false;  ///< then, too
+  };
+  /// The last that begins at this address or before; the end: none does.
+  std::map<std::uint64_t, Taken>::const_iterator around(std::uintptr_t address) const;
+  std::map<std::uint64_t, Taken> taken_;          // by their offset in the room
   std::atomic<std::uint64_t> generation_{0};      // grows with each change
 };
 

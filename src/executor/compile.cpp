@@ -290,10 +290,11 @@ class Compiler {
         const bool source = i < step.sources.size();
         const Operand& operand = source ? step.sources[i] : step.destinations[i - step.sources.size()];
         const bool foreign = operand.buffer != Buffer::link && operand.buffer != Buffer::scratch && operand.rank != self && operand.rank != request_.rank;
-        if (foreign && (source ? premultiplies : !request_.writes_peers))
+        if (foreign && (source ? premultiplies : !out_.direct || out_.fetches))
           return Error{Errc::unsupported, source ? "the plan reads a peer's input, whose factor is not known; insert_shadows first"
                                                  : "the plan writes a peer's output; insert_shadows first"};
         fetched |= foreign && request_.fetches;
+        out_.writes_peers |= foreign && !source;
         if (foreign) one.rank = operand.rank;
         auto compiled = compile_operand(operand, chunk, one);
         if (!compiled) return compiled.error();

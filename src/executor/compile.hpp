@@ -26,7 +26,6 @@ struct CompileRequest {
   Reach reach = Reach::memory;  ///< beyond it the plan has links that stay links, which a message transport serves
   bool direct = false;         ///< peers' buffers can be read, as plans of protocol direct do
   bool checked = false;        ///< what passes between ranks has checksums (0016-integrity.md); then neither inlined nor direct
-  bool writes_peers = false;   ///< direct plans may write into peers' outputs, too
   bool fetches = false;        ///< but by the kernel alone (copy_from_process), and peers' inputs alone
 };
 

@@ -93,6 +93,7 @@ struct Executable {
   bool copies_beat_stores = false;   ///< a reduction to several destinations stores one and copies it to the others
   bool links = false;                ///< some of its steps move messages
   bool direct = false;               ///< peers' buffers are read; its own are told to the peers
+  bool writes_peers = false;         ///< likewise, and peers' outputs are written
   bool checked = false;              ///< slots and messages have checksums
   bool fetches = false;              ///< likewise, but the kernel copies from them: they are told as addresses in their process
   std::vector<std::uint32_t> reads;  ///< the ranks whose buffers it reads

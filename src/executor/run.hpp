@@ -76,6 +76,8 @@ class BasicRun {
   /// Where that is a wait for a signal: how many of that lane there have to be in this call.
   std::uint64_t awaited_signals() const { return (blocked_piece_ - blocked_->lag) * blocked_->stride + blocked_->position; }
   bool entered() const { return entered_; }
+  /// Whether a rank that fails must know that this one touches its buffers no more: it may unmap them, or would find there what is written late.
+  bool says_when_it_touches() const { return executable_->direct && (context_->homes.anywhere() || executable_->writes_peers); }
   /// A rank whose digest differs, after advance() said mismatch.
   std::uint32_t disagreeing_rank() const { return disagreeing_; }
   /// Why the kernel could not copy from that rank's buffer, an errno; 0: it has not tried, or it could.

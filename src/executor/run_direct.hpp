@@ -20,15 +20,15 @@ void BasicRun<digests>::tell_buffers() {
   }
   line.buffers[parity_][0].store(context_->homes.word_of(context_->rank(), bases_[base_input]), std::memory_order_relaxed);
   line.buffers[parity_][1].store(context_->homes.word_of(context_->rank(), bases_[base_output]), std::memory_order_relaxed);
-  // pairs with leave_buffers() of the peers: either this rank finds them broken in attach(), or they find that it reads
-  if (context_->homes.anywhere()) context_->status(context_->rank()).reads.store(call_, std::memory_order_seq_cst);
+  // pairs with leave_buffers() of the peers: either this rank finds them broken in attach(), or they find that it touches their buffers
+  if (says_when_it_touches()) context_->status(context_->rank()).reads.store(call_, std::memory_order_seq_cst);
 }
 
 /// After a wait for the rank's signal. Mismatch: what it tells is no place in the memory it shares.
 template <bool digests>
 Progress BasicRun<digests>::attach(const ExecStep& step) {
   const LaneLine& line = context_->lane(step.rank, 0);
-  if (context_->homes.anywhere() && line.broken.load(std::memory_order_seq_cst) != 0) return Progress::blocked;
+  if (says_when_it_touches() && line.broken.load(std::memory_order_seq_cst) != 0) return Progress::blocked;
   for (const bool output : {false, true}) {
     if ((step.attaches & (output ? reads_output : reads_input)) == 0) continue;
     const std::uint64_t word = line.buffers[parity_][output ? 1 : 0].load(std::memory_order_relaxed);  // published by the signal

@@ -89,7 +89,7 @@ void BasicRun<digests>::finish() {
   } else {
     for (const std::uint32_t rank : executable_->hears) context.entered[rank] = call_;
   }
-  if (executable_->direct && context.homes.anywhere()) context.status(context.rank()).reads.store(0, std::memory_order_release);
+  if (says_when_it_touches()) context.status(context.rank()).reads.store(0, std::memory_order_release);
   crash_point("collective: about to be done");
   // pairs with enter() of the peers
   context.status(context.rank()).done.store(call_, std::memory_order_release);

@@ -29,7 +29,7 @@ struct alignas(cache_line) StatusLine {
   SharedWord state;     ///< MemberState
   SharedWord culprit;   ///< rank + 1 of the peer whose abort() this member passes on; 0: its own
   SharedWord failure;   ///< Errc << 32 | length of the last words that say why this member failed; 0: none
-  SharedWord reads;     ///< the call in which this member may be reading peers' buffers, where these are a process's own; 0: none
+  SharedWord reads;     ///< the call in which this member may be reading peers' buffers that these may unmap, or writing there; 0: none
   SharedWord waits_in;  ///< of the first communicator alone: says in which one a call of this rank is slow (waits.cpp); 0: none
   SharedWord waits_for; ///< of a call that has waited long: call << 32 | lane of a member << 16 | that member + 1; 0: none
   SharedWord waits_at;  ///< likewise: own lane << 48 | own step << 32 | how many signals of that lane it waits for

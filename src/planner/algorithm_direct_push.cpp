@@ -1,6 +1,6 @@
 // Direct push: rank r reduces the r-th part of the message for all, straight from their inputs, and stores the result in everybody's output. Each byte of
-// the buffers is read once and written once. In place, too: a part is nobody else's to read. For memory that peers may write into, as that of GPUs is whose
-// ranks are threads of one process (docs/design/0020-device-executor.md).
+// the buffers is read once and written once. In place, too: a part is nobody else's to read. docs/design/0010-symmetric-memory.md says what keeps a rank that is
+// late from writing into memory that others have gone on with.
 #include "planner/direct.hpp"
 
 namespace rondo::planner {
@@ -24,9 +24,8 @@ Program program(const PlanHeader& header, std::uint32_t rank) {
   return lane.take_program();
 }
 
-std::string_view objection(const Request& request, const CostModel&, const PlanLimits& limits) {
+std::string_view objection(const Request& request, const CostModel&, const PlanLimits&) {
   if (request.collective != Collective::all_reduce) return other_collective;
-  if (!limits.writes_peers) return "ranks may not write into one another's buffers";
   return direct_objection(request);
 }
 

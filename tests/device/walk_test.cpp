@@ -54,7 +54,6 @@ Result<Plan> plan_of(const Request& request, std::string_view algorithm) {
   const Topology machine = some_machine();
   PlanLimits limits;
   limits.staging_bytes = 16u << 10;
-  limits.writes_peers = true;
   return make_plan(machine, cost_model(machine, request.ranks), limits, request, algorithm);
 }
 

@@ -126,7 +126,8 @@ TEST_CASE("the kernel copies, and combines nothing") {
 }
 
 TEST_CASE("plans that read buffers before they wait for their rank, or write them, are refused") {
-  const auto refusal = [](const Lane& first, const Lane& second) {
+  bool fetches = false;
+  const auto refusal = [&fetches](const Lane& first, const Lane& second) {
     PlanHeader header;
     header.collective = Collective::broadcast;
     header.protocol = Protocol::direct;
@@ -137,6 +138,7 @@ TEST_CASE("plans that read buffers before they wait for their rank, or write the
     request.count = 4;
     request.layout = bare_layout;
     request.direct = true;
+    request.fetches = fetches;
     const auto executable = compile(Plan(header, std::vector<Program>{{{first}}, {{second}}}), request);
     return executable ? std::string("accepted") : executable.error().detail;
   };
@@ -149,5 +151,7 @@ TEST_CASE("plans that read buffers before they wait for their rank, or write the
   late.skew = 1;
   CHECK(refusal({{begun}}, {{late, read}}).find("before it waits") != std::string::npos);
   const Step write{StepKind::copy, false, 0, {}, {{Buffer::output, self, 0, 1}}, {{Buffer::output, 0, 0, 1}}, {}};
+  CHECK(refusal({{begun}}, {{wait, write}}) == "accepted");
+  fetches = true;  // the kernel copies from peers' memory alone
   CHECK(refusal({{begun}}, {{wait, write}}).find("writes a peer's output") != std::string::npos);
 }

@@ -45,7 +45,6 @@ inline Result<Plan> plan_of(Request request, const std::string& algorithm = "", 
   request.symmetric = request.symmetric || algorithm.starts_with("direct");
   PlanLimits limits = limits_of_shared_memory();
   limits.reach = mapped ? Reach::memory : Reach::messages;
-  limits.writes_peers = algorithm == "direct_push";
   CostModel cost = near_cores();
   cost.levels = levels_of(groups);
   if (algorithm.empty()) return make_plan(Topology{}, cost, limits, request);
