@@ -10,17 +10,6 @@
 namespace rondo {
 namespace {
 
-/// Whether ranks read peers' buffers and write into none of them: what calls on symmetric memory run as it stands.
-bool reads_peers_alone(const Plan& plan) {
-  if (plan.header.protocol != Protocol::direct) return false;
-  for (std::uint32_t rank = 0; rank < plan.header.ranks; ++rank)
-    for (const Lane& lane : plan.program(rank).lanes)
-      for (const Step& step : lane.steps)
-        for (const Operand& operand : step.destinations)
-          if (operand.buffer == Buffer::output && operand.rank != self && operand.rank != rank) return false;
-  return true;
-}
-
 /// Message links take the transport's channels by their own numbers; those above are for other uses (status_links.hpp).
 Result<void> check_channels(const Plan& plan) {
   for (std::uint32_t rank = 0; rank < plan.header.ranks; ++rank)
@@ -99,7 +88,7 @@ Result<void> Communicator::Impl::adopt_plan(Channel& channel, const Plan& plan, 
   if (!unverified && reach != Reach::messages)
     if (auto proved = prove(of_equal_blocks(ready), ", lowered to mapped links,"); !proved) return proved.error();
   std::optional<Plan> direct;
-  if (!unverified && reach == Reach::memory && reads_peers_alone(plan)) {
+  if (!unverified && reach == Reach::memory && plan.header.protocol == Protocol::direct) {
     direct = lower(plan);
     if (auto proved = prove(*direct, ", lowered to mapped links,"); !proved) return proved.error();
   }

@@ -61,7 +61,6 @@ TEST_CASE("every algorithm that is forced gives right results and the same bits 
   SECTION("as threads") {
     for (const std::string_view algorithm : algorithm_names()) {
       if (algorithm == "hierarchical" || algorithm.starts_with("rail")) continue;  // ranks that may run anywhere have no groups: hierarchy.cpp brings its own
-      if (algorithm == "direct_push") continue;  // of GPUs alone: tests/cuda
       bool served = false;
       for (const std::uint32_t ranks : numbers_of_ranks) {
         INFO(algorithm << ", " << ranks << " ranks");

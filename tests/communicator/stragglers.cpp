@@ -4,6 +4,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -29,14 +31,14 @@ void stop_at_the_trap(int /*signal*/) {
   raise(SIGSTOP);
 }
 
-/// This process is stopped when a page in the middle of `values` is touched: in the middle of the call, however slow the machine is.
-void stop_within(std::vector<float>& values) {
+/// This process is stopped when the page of `value` is touched, and goes on after so many seconds: in the middle of the call, however slow the machine is.
+void stop_at(float* value, int seconds) {
   trap_size = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  auto* middle = reinterpret_cast<std::byte*>(values.data() + values.size() / 2);
-  trap = middle - reinterpret_cast<std::uintptr_t>(middle) % trap_size;
+  auto* const inside = reinterpret_cast<std::byte*>(value);
+  trap = inside - reinterpret_cast<std::uintptr_t>(inside) % trap_size;
   signal(SIGSEGV, stop_at_the_trap);
   const std::string self = std::to_string(getpid());
-  (void)!std::system(("(sleep 7; kill -CONT " + self + ") >/dev/null 2>&1 &").c_str());
+  (void)!std::system(("(sleep " + std::to_string(seconds) + "; kill -CONT " + self + ") >/dev/null 2>&1 &").c_str());
   mprotect(trap, trap_size, PROT_NONE);
 }
 
@@ -54,7 +56,7 @@ TEST_CASE("a rank that is stopped in the middle of a call is named after five se
   const auto body = [](Communicator& communicator) -> std::string {
     std::vector<float> values(16u << 20, 1);
     if (auto done = communicator.barrier(); !done) return to_string(done.error());
-    if (communicator.rank() == 2) stop_within(values);
+    if (communicator.rank() == 2) stop_at(values.data() + values.size() / 2, 7);
     Result<void> done;
     const std::string said = said_during([&] { done = communicator.all_reduce(values.data(), values.data(), values.size(), DataType::f32); });
     if (!done) return to_string(done.error());
@@ -64,6 +66,35 @@ TEST_CASE("a rank that is stopped in the middle of a call is named after five se
     return names_rank_2(said);
   };
   CHECK(complaints(run_processes(4, body, forced("ring"))) == "");
+}
+
+TEST_CASE("a rank that is stopped while it writes into others' symmetric memory changes nothing there once their call has failed and they have gone on") {
+  CommunicatorOptions options = forced("direct_push");
+  options.timeout = std::chrono::seconds(1);
+  const auto body = [](Communicator& communicator) -> std::string {
+    constexpr std::uint64_t count = 4u << 20;
+    auto twin = communicator.duplicate();
+    auto memory = communicator.allocate(count * sizeof(float));
+    if (!twin || !memory) return "no memory";
+    auto* const values = static_cast<float*>(memory->get());
+    std::fill_n(values, count, 1.0f);
+    if (auto done = communicator.barrier(); !done) return to_string(done.error());
+    const std::int64_t begin = now_ns();
+    if (communicator.rank() == 2) stop_at(values + count * 5 / 6, 6);  // in the last third, which is its part
+    const auto done = communicator.all_reduce(values, values, count, DataType::f32);
+    if (done) return "the call ended well";
+    if (communicator.rank() == 2) return "";
+    if (now_ns() - begin > 5'000'000'000) return "it took " + std::to_string((now_ns() - begin) / 1'000'000) + " ms to fail";
+    std::fill_n(values, count, 42.0f);
+    while (now_ns() - begin < 8'000'000'000) usleep(10'000);  // until it has gone on
+    if (std::any_of(values, values + count, [](float value) { return value != 42; })) return "what this rank wrote has changed";
+    const auto plan = twin->plan_for(Call{Collective::all_reduce, values, values, count});
+    if (!plan || plan->header.protocol == Protocol::direct) return "it counts as memory that peers map";
+    memory = Error{};
+    auto other = communicator.allocate(count * sizeof(float));
+    return !other || other->get() != values ? "" : "its place was given out again";
+  };
+  CHECK(complaints(run_processes(3, body, options)) == "");
 }
 
 TEST_CASE("a rank whose peer is a millisecond late spins or yields, and gives its processor to nobody for longer") {

@@ -51,7 +51,7 @@ std::string soak(Communicator& communicator, std::uint32_t calls) {
 
 TEST_CASE("calls on symmetric memory give right results for every collective, type, operation, odd count and place") {
   for (const std::uint32_t ranks : numbers_of_ranks)
-    for (const char* algorithm : {"", "direct_one_shot", "direct_two_shot"}) {
+    for (const char* algorithm : {"", "direct_one_shot", "direct_two_shot", "direct_push"}) {
       INFO(ranks << " ranks " << algorithm);
       CHECK(complaints(run_processes(ranks, all_types_and_operations, forced(algorithm))) == "");
     }
@@ -60,7 +60,7 @@ TEST_CASE("calls on symmetric memory give right results for every collective, ty
 
 TEST_CASE("calls of many pieces on symmetric memory are right") {
   for (const std::uint32_t ranks : {2u, 3u, 5u})
-    for (const char* algorithm : {"direct_one_shot", "direct_two_shot"}) {
+    for (const char* algorithm : {"direct_one_shot", "direct_two_shot", "direct_push"}) {
       INFO(ranks << " ranks " << algorithm);
       CHECK(complaints(run_processes(ranks, pieces_by_mapping, forced(algorithm))) == "");
     }
@@ -97,7 +97,7 @@ TEST_CASE("a direct plan that is brought along reads symmetric memory where it i
     constexpr std::uint64_t count = 200'003;
     const auto memory = communicator.allocate(count * 4);
     const auto made = communicator.plan_for(Call{Collective::all_reduce, memory->get(), memory->get(), count});
-    if (!made || made->header.algorithm != "direct_two_shot") return "no direct plan";
+    if (!made || made->header.protocol != Protocol::direct) return "no direct plan";
     auto read = read_plan(write_plan(*made));
     read->header.algorithm = "brought along";
     if (auto used = communicator.use_plan(*read); !used) return to_string(used.error());
@@ -116,7 +116,8 @@ TEST_CASE("a direct plan that is brought along reads symmetric memory where it i
     }
     return "";
   };
-  for (const std::uint32_t ranks : {2u, 3u}) CHECK(complaints(run_processes(ranks, body, forced("direct_two_shot"))) == "");
+  for (const char* algorithm : {"direct_two_shot", "direct_push"})
+    for (const std::uint32_t ranks : {2u, 3u}) CHECK(complaints(run_processes(ranks, body, forced(algorithm))) == "");
 }
 
 TEST_CASE("communicators of one family share their symmetric memory, which outlives them") {
@@ -290,7 +291,7 @@ TEST_CASE("threads read one another's ordinary memory, and ranks may still diffe
       if (output[count - 1] != static_cast<float>(communicator.size())) return "a wrong sum";
     }
     const std::string record = communicator.flight_record();
-    return record.find("all_reduce of 2097152 f32 (sum) by direct_two_shot: done") == std::string::npos ? record : "";
+    return record.find("all_reduce of 2097152 f32 (sum) by direct_push: done") == std::string::npos ? record : "";
   };
   CHECK(complaints(run_threads(3, body)) == "");
 }
