@@ -1,6 +1,6 @@
 // Direct push: rank r reduces the r-th part of the message for all, straight from their inputs, and stores the result in everybody's output. Each byte of
-// the buffers is read once and written once. In place, too: a part is nobody else's to read. docs/design/0010-symmetric-memory.md says what keeps a rank that is
-// late from writing into memory that others have gone on with.
+// the buffers is read once and written once. In place, too: a part is nobody else's to read. What keeps a rank that is late from writing into memory that
+// others have gone on with: docs/design/0010-symmetric-memory.md.
 #include "planner/direct.hpp"
 
 namespace rondo::planner {
