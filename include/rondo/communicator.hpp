@@ -157,9 +157,9 @@ class Communicator {
   /// from it have mapped. No rank waits for another here, and sizes may differ. A collective whose buffers, on every rank, lie in such memory may
   /// run by plans that read them where they are, and write into outputs there (docs/design/0010-symmetric-memory.md); that some ranks pass such
   /// memory and others don't is mismatch, and so is then, for all_reduce, that some are in place and others aren't. Where a call fails while a
-  /// rank is stopped in it, its output's pages become a copy of what they were, and that memory is ordinary from then on. Freed with the last copy of the pointer,
-  /// which may outlive the communicator. A call on memory that was freed, or past its end, is invalid_argument while the address isn't given out
-  /// again. Where ranks can't map one another's memory (another transport, ulimit -v or -f), and between threads, which read any memory, it is
+  /// rank is stopped in it, its output's pages become a copy of what they were, and that memory is ordinary from then on. Freed with the last copy
+  /// of the pointer, which may outlive the communicator. A call on memory that was freed, or past its end, is invalid_argument while the address isn't
+  /// given out again. Where ranks can't map one another's memory (another transport, ulimit -v or -f), and between threads, which read any memory, it is
   /// ordinary memory, and using it after its end undefined, as always. Errors: out_of_resources; as run() once the communicator is broken.
   Result<std::shared_ptr<void>> allocate(std::uint64_t bytes);
   /// A collective call: `memory` is what allocate() gave this rank, or lies in it, with `bytes` behind it, as many on all ranks. Where that of each rank
