@@ -108,7 +108,7 @@ WorkPointer Backend::exchange(const CallId& id, at::ArrayRef<DeviceMessage> mess
   Operation operation = this->operation(id);
   for (const DeviceMessage& message : messages) (message.sends ? operation.inputs : operation.outputs).push_back(message.tensor);
   check_devices(id, operation.inputs, operation.outputs);
-  if (messages.size() == 1) operation.peer = messages.front().peer;
+  if (c10d::isP2POp(id.kind->type)) operation.peer = messages.front().peer;
   const c10::Device device = messages.front().tensor.device();
   operation.on = pair != nullptr ? pair->device->begin(id, device, true, pair->group) : device_->begin(id, device, true, group_);
   std::vector<rondo_cuda_message> ends;
