@@ -1,6 +1,6 @@
 """Backends of torch.distributed side by side: Rondo, Gloo, and torch's own fake, which does nothing and so shows what torch itself costs.
 
-compare_torch.py [--ranks 2] [--ops all_reduce,...] [--sizes 4,1K,...] [--backends rondo,gloo,fake,bf16,deepspeed,openmpi,operator,pass,ring,turns]
+compare_torch.py [--ranks 2] [--ops all_reduce,...] [--sizes 4,1K,...] [--backends rondo,gloo,fake,bf16,deepspeed,mapped,openmpi,operator,pass,ring,turns]
                  [--rounds 11] [--out FILE.json]
                  [--network [--hosts 2] [--interfaces 1] [--rate 1gbit]]
 

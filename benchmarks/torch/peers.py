@@ -7,7 +7,7 @@ import socket
 
 from hosts import agent  # of tools/support, which compare_torch.py made known
 
-PEERS = ("bf16", "deepspeed", "openmpi", "operator", "pass", "ring", "turns")
+PEERS = ("bf16", "deepspeed", "mapped", "openmpi", "operator", "pass", "ring", "turns")
 
 
 def deepspeed(dist, ranks, rank):
@@ -86,6 +86,21 @@ def by_way_of_bf16(dist, ranks, rank):
     return lambda tensor: communicator.all_reduce_fused([tensor.numpy()], wire="bf16")
 
 
+def mapped(dist, ranks, _):
+    """Rondo on tensors that it has allocated, which the ranks map, as long as those that the others get."""
+    import torch
+
+    group, cpu, tensors = dist.new_group(list(range(ranks)), backend="rondo"), torch.device("cpu"), {}
+
+    def call(tensor):
+        if tensor.numel() not in tensors:
+            tensors.clear()  # sizes come one after another
+            tensors[tensor.numel()] = group._get_backend(cpu).allocate_tensor(tensor.numel(), dtype=tensor.dtype, device=cpu)
+        dist.all_reduce(tensors[tensor.numel()], group=group)
+
+    return call
+
+
 def openmpi(*_):
     """Open MPI's MPI_Allreduce, in ranks that its mpirun started."""
     library = ctypes.CDLL("libmpi.so.40", ctypes.RTLD_GLOBAL)
@@ -116,5 +131,5 @@ def mpirun(folder, ranks, hosts):
 
 def make(name, dist, ranks, rank):
     """The call. Of all ranks at once. SystemExit says what is missing."""
-    makers = {"bf16": by_way_of_bf16, "deepspeed": deepspeed, "openmpi": openmpi, "operator": operator, "pass": memory_pass, "ring": ring, "turns": in_turns}
+    makers = {"bf16": by_way_of_bf16, "deepspeed": deepspeed, "mapped": mapped, "openmpi": openmpi, "operator": operator, "pass": memory_pass, "ring": ring, "turns": in_turns}
     return makers[name](dist, ranks, rank)

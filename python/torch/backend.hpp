@@ -48,6 +48,12 @@ class Backend final : public c10d::Backend {
   void setSequenceNumberForGroup() override {}
   std::uint64_t getSequenceNumberForGroup() override { return sequence_.load(std::memory_order_relaxed); }
 
+  /// Of the processor's memory what the group's ranks map (rondo_allocate), for collectives that then read and write it where it is. All ranks must pass
+  /// such tensors to a call, or none. Zeroed. Elsewhere torch's own. It may outlive the group. Throws DistBackendError: there is no memory, or the group is
+  /// over.
+  at::Tensor allocateTensor(long size, at::TensorOptions options) override;
+  bool supportsTensorAlloc(c10::DeviceIndex) override { return true; }
+
   // reductions.cpp
   WorkPointer allreduce(Tensors& tensors, const c10d::AllreduceOptions& options) override;
   WorkPointer allreduce_sparse(Tensors& tensors, const c10d::AllreduceOptions& options) override;

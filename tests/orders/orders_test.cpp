@@ -47,10 +47,10 @@ constexpr std::array ends{
     End{"disown", "src/communicator/failure.cpp", "std::atomic_thread_fence(", release},
     End{"confirm", "src/executor/run_direct.hpp", "std::atomic_thread_fence(", acquire},
     End{"break", "src/communicator/failure.cpp", "main_->context.lane(rank(), 0).broken.store(", seq_cst},
-    End{"look for readers", "src/communicator/symmetric.cpp", "while (context.status(member).reads", seq_cst},
-    End{"tell reading", "src/executor/run_direct.hpp", "if (context_->homes.anywhere()) context_->status(", seq_cst},
-    End{"look at broken", "src/executor/run_direct.hpp", "if (context_->homes.anywhere() && line.broken.load(", seq_cst},
-    End{"end reading", "src/executor/run_steps.hpp", "if (executable_->direct && context.homes.anywhere())", release},
+    End{"look for readers", "src/communicator/symmetric.cpp", "const auto touches = [&] { return context.status(member).reads", seq_cst},
+    End{"tell reading", "src/executor/run_direct.hpp", "if (says_when_it_touches()) context_->status(", seq_cst},
+    End{"look at broken", "src/executor/run_direct.hpp", "if (says_when_it_touches() && line.broken.load(", seq_cst},
+    End{"end reading", "src/executor/run_steps.hpp", "if (says_when_it_touches()) context.status(", release},
     End{"end reading early", "src/communicator/symmetric.cpp", "context.status(context.rank()).reads.store(0", release},
     End{"enter ledger", "src/communicator/family.cpp", "ledger(rank_, room.entry).store(epoch", release},
     End{"leave ledger", "src/communicator/family.cpp", "ledger(rank_, room.entry).store(0", release},
@@ -198,6 +198,14 @@ Body reads_memory(World&, Thread& me, Orders order) {
   co_await me.store(1, 0, order["end reading"]);
 }
 
+/// Cell 0 is an output of the thread that fails, whose user has it back then.
+Body writes_memory(World&, Thread& me, Orders order) {
+  co_await me.store(1, 1, order["tell reading"]);
+  const std::uint64_t broken = co_await me.load(0, order["look at broken"]);
+  if (broken == 0) co_await me.write(0, 2);
+  co_await me.store(1, 0, order["end reading"]);
+}
+
 /// Cell 0 is a room that the other rank gives to another communicator once this rank has left communicator 1.
 Body leaves(World&, Thread& me, Orders order) {
   co_await me.read(0);
@@ -247,6 +255,9 @@ TEST_CASE("a failed rank's state publishes why") { needs(both<fails, blames>, {"
 TEST_CASE("what was read of a buffer counts only while its owner has it") { needs(both<disowns, confirms>, {"disown", "confirm"}); }
 TEST_CASE("memory isn't unmapped while a thread reads it") {
   needs(both<unmaps, reads_memory>, {"break", "look for readers", "tell reading", "look at broken", "end reading"});
+}
+TEST_CASE("a peer writes into an output no more once its user has it back") {
+  needs(both<unmaps, writes_memory>, {"break", "look for readers", "tell reading", "look at broken", "end reading"});
 }
 TEST_CASE("a room is used again once all ranks have left it") { needs(both<leaves, reuses>, {"leave ledger", "enter ledger", "look at ledger"}); }
 TEST_CASE("slots are given back once those that are left have ended their calls") {
