@@ -75,6 +75,7 @@ void SymmetricRoom::give_back(std::byte* memory) {
 }
 
 void SymmetricRoom::leave(std::byte* buffer, std::uint64_t bytes) {
+  if (!holds(buffer)) return;  // of a rank that gets nothing
   const std::lock_guard lock(mutex_);
   const auto known = around(reinterpret_cast<std::uintptr_t>(buffer));
   if (known == taken_.end()) return;

@@ -33,7 +33,7 @@ class SymmetricRoom {
   Result<std::byte*> take(std::uint64_t bytes);
   /// Gives back what take() gave.
   void give_back(std::byte* memory);
-  /// To peers that may write there at any time: the pages of `bytes` from `buffer` on, in memory that take() gave and has not back. This process goes on with
+  /// To peers that may write there at any time: the pages of `bytes` from `buffer` on, if they lie in memory that take() gave. This process goes on with
   /// a copy of them, in the same place. All of that memory is the process's own from then on, and no other gets its place.
   void leave(std::byte* buffer, std::uint64_t bytes);
 
