@@ -1,5 +1,5 @@
 // i8 and u8, and the bitwise operations on all integers.
-#include "kernels/cpu/targets.hpp"
+#include "base/vector_targets.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/byte_kernels.cpp"

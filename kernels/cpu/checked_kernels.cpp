@@ -1,5 +1,5 @@
 // Sums of floating types that form a checksum of one of their sources on the way: a pass of its own would cost a tenth of a large all-reduce.
-#include "kernels/cpu/targets.hpp"
+#include "base/vector_targets.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/checked_kernels.cpp"

@@ -1,5 +1,5 @@
 // Checksums, by themselves and while bytes are copied: one round of AES for each 32 bytes, in eight columns that don't wait for one another.
-#include "kernels/cpu/targets.hpp"
+#include "base/vector_targets.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/checksum.cpp"

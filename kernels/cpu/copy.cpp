@@ -1,5 +1,5 @@
 // Copies, past the caches where that pays, and the choice of the instruction set.
-#include "kernels/cpu/targets.hpp"
+#include "base/vector_targets.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/copy.cpp"

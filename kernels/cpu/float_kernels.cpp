@@ -1,5 +1,5 @@
 // f32 and f64.
-#include "kernels/cpu/targets.hpp"
+#include "base/vector_targets.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/float_kernels.cpp"

@@ -1,5 +1,5 @@
 // f16 and bf16.
-#include "kernels/cpu/targets.hpp"
+#include "base/vector_targets.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/half_kernels.cpp"

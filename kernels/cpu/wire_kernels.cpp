@@ -1,5 +1,5 @@
 // f32 with f16 or bf16 in slots.
-#include "kernels/cpu/targets.hpp"
+#include "base/vector_targets.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/wire_kernels.cpp"

@@ -1,5 +1,5 @@
 // 32- and 64-bit integers.
-#include "kernels/cpu/targets.hpp"
+#include "base/vector_targets.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/word_kernels.cpp"

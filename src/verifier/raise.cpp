@@ -2,9 +2,7 @@
 
 #include <algorithm>
 
-#if defined(__aarch64__)
-#define HWY_COMPILE_ONLY_STATIC  // whoever has NEON has all that is needed here
-#endif
+#include "base/vector_targets.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "verifier/raise.cpp"

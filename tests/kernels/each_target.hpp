@@ -1,7 +1,7 @@
 // Every instruction set of this processor that the kernels are compiled for.
 #pragma once
 
-#include "kernels/cpu/targets.hpp"
+#include "base/vector_targets.hpp"
 
 #include <hwy/highway.h>
 

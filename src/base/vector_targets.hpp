@@ -1,4 +1,5 @@
-// Which instruction sets the kernels are compiled for. Include before any header of Highway.
+// Which instruction sets are compiled for. Include before any header of Highway, in every file that has one: where nothing is inlined, Highway's own functions
+// are one for the whole program, and would choose for one file a set that only another was compiled for.
 #pragma once
 
 // x86: the baseline, SSE4, AVX2 and AVX-512; Arm: NEON. The newer AVX-512 sets bring nothing that these loops use
