@@ -131,5 +131,6 @@ def mpirun(folder, ranks, hosts):
 
 def make(name, dist, ranks, rank):
     """The call. Of all ranks at once. SystemExit says what is missing."""
-    makers = {"bf16": by_way_of_bf16, "deepspeed": deepspeed, "mapped": mapped, "openmpi": openmpi, "operator": operator, "pass": memory_pass, "ring": ring, "turns": in_turns}
+    makers = {"bf16": by_way_of_bf16, "deepspeed": deepspeed, "mapped": mapped, "openmpi": openmpi, "operator": operator, "pass": memory_pass, "ring": ring,
+              "turns": in_turns}
     return makers[name](dist, ranks, rank)

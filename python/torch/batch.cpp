@@ -17,17 +17,14 @@ void Batch::begin() {
   opener_.store(std::this_thread::get_id(), std::memory_order_relaxed);
 }
 
-bool Batch::is_open() const { return opener_.load(std::memory_order_relaxed) == std::this_thread::get_id(); }
-
 void Batch::add(const DeviceMessage& message) {
   const std::lock_guard lock(mutex_);
   content_.messages.push_back(message);
 }
 
-void Batch::note(const WorkPointer& work) {
-  if (!is_open()) return;
+void Batch::add(WorkPointer work) {
   const std::lock_guard lock(mutex_);
-  content_.works.push_back(work);
+  content_.works.push_back(std::move(work));
 }
 
 Batch::Content Batch::end() {

@@ -33,16 +33,20 @@ class Batch {
   /// What an earlier one has is forgotten: torch doesn't end it when a call in it throws.
   void begin();
   /// Whether it takes what this thread calls.
-  bool is_open() const;
+  bool is_open() const { return opener_.load(std::memory_order_relaxed) == std::this_thread::get_id(); }
   void add(const DeviceMessage& message);
-  /// Takes down a work of this thread's; nothing where it isn't open.
-  void note(const WorkPointer& work);
+  void add(WorkPointer work);
+  /// Takes down a work of this thread's; where it isn't open that costs a comparison.
+  template <class Work>
+  void note(const c10::intrusive_ptr<Work>& work) {
+    if (is_open()) add(WorkPointer(work));
+  }
   /// Ends it. Throws ValueError unless this thread has begun it.
   Content end();
 
  private:
   std::atomic<std::thread::id> opener_{};  ///< nobody's: closed
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   Content content_;
 };
 

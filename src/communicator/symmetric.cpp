@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <optional>
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
@@ -82,16 +83,18 @@ void Communicator::Impl::leave_buffers(Channel& channel, const Operation& operat
   // pairs with the peers' loop below: this rank touches nothing any more
   context.status(context.rank()).reads.store(0, std::memory_order_release);
   const std::int64_t deadline = context.homes.anywhere() ? std::numeric_limits<std::int64_t>::max() : now_ns() + patience_ns;
-  bool outstayed = false;
+  const std::uint64_t call = operation.run.call();
+  std::optional<std::uint32_t> late;
   for (std::uint32_t member = 0; member < context.size(); ++member)
     if (member != context.rank()) {
-      const auto touches = [&] { return context.status(member).reads.load(std::memory_order_seq_cst) == operation.run.call(); };
-      while (touches() && !parts_.transport->gone(context.member(member)) && now_ns() < deadline) sched_yield();
-      outstayed |= now_ns() >= deadline && touches() && !parts_.transport->gone(context.member(member));
+      const std::uint32_t peer = context.member(member);
+      const auto touches = [&] { return context.status(member).reads.load(std::memory_order_seq_cst) == call && !parts_.transport->gone(peer); };
+      while (touches() && now_ns() < deadline) sched_yield();
+      if (touches()) late = peer;
       tell_acquire(context.lane(member, 0));
     }
-  if (!outstayed) return;
-  log_warn("a rank is stopped in a call that failed, and may write into its output once it goes on; this process goes on with a copy of that memory");
+  if (!late) return;
+  log_warn(who(*late) + " is still in a call that failed here, and may write into its output once it goes on; this process goes on with a copy of that memory");
   parts_.family->symmetric().leave(static_cast<std::byte*>(operation.task.binding.output), operation.run.executable().output_bytes);
 }
 

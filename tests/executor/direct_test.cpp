@@ -125,7 +125,7 @@ TEST_CASE("the kernel copies, and combines nothing") {
   CHECK(executable.error().detail.find("the kernel copies alone") != std::string::npos);
 }
 
-TEST_CASE("plans that read buffers before they wait for their rank, or write them, are refused") {
+TEST_CASE("plans that read buffers before they wait for their rank, or write them where the kernel copies, are refused") {
   bool fetches = false;
   const auto refusal = [&fetches](const Lane& first, const Lane& second) {
     PlanHeader header;

@@ -184,27 +184,23 @@ Body confirms(World& world, Thread& me, Orders order) {
   world.expect(!confirmed || byte == 0, "what the owner wrote after its failure is taken for its input");
 }
 
-/// Cell 0 is memory of a thread that fails and unmaps it; word 1 the call in which the other one reads it.
-Body unmaps(World&, Thread& me, Orders order) {
+/// Cell 0 is memory of a thread that fails, whose user then unmaps it or writes there; word 1 the call in which the other one touches it.
+Body takes_back(World&, Thread& me, Orders order) {
   co_await me.store(0, 1, order["break"]);
   co_await me.await_other(1, 1, order["look for readers"]);
   co_await me.write(0, 1);
 }
 
-Body reads_memory(World&, Thread& me, Orders order) {
+Body touches_memory(Thread& me, Orders order, bool writes) {
   co_await me.store(1, 1, order["tell reading"]);
   const std::uint64_t broken = co_await me.load(0, order["look at broken"]);
-  if (broken == 0) co_await me.read(0);
+  if (broken == 0 && writes) co_await me.write(0, 2);
+  if (broken == 0 && !writes) co_await me.read(0);
   co_await me.store(1, 0, order["end reading"]);
 }
 
-/// Cell 0 is an output of the thread that fails, whose user has it back then.
-Body writes_memory(World&, Thread& me, Orders order) {
-  co_await me.store(1, 1, order["tell reading"]);
-  const std::uint64_t broken = co_await me.load(0, order["look at broken"]);
-  if (broken == 0) co_await me.write(0, 2);
-  co_await me.store(1, 0, order["end reading"]);
-}
+Body reads_memory(World&, Thread& me, Orders order) { return touches_memory(me, order, false); }
+Body writes_memory(World&, Thread& me, Orders order) { return touches_memory(me, order, true); }
 
 /// Cell 0 is a room that the other rank gives to another communicator once this rank has left communicator 1.
 Body leaves(World&, Thread& me, Orders order) {
@@ -254,10 +250,10 @@ TEST_CASE("a record that looks whole is whole") {
 TEST_CASE("a failed rank's state publishes why") { needs(both<fails, blames>, {"fail", "look at state"}); }
 TEST_CASE("what was read of a buffer counts only while its owner has it") { needs(both<disowns, confirms>, {"disown", "confirm"}); }
 TEST_CASE("memory isn't unmapped while a thread reads it") {
-  needs(both<unmaps, reads_memory>, {"break", "look for readers", "tell reading", "look at broken", "end reading"});
+  needs(both<takes_back, reads_memory>, {"break", "look for readers", "tell reading", "look at broken", "end reading"});
 }
 TEST_CASE("a peer writes into an output no more once its user has it back") {
-  needs(both<unmaps, writes_memory>, {"break", "look for readers", "tell reading", "look at broken", "end reading"});
+  needs(both<takes_back, writes_memory>, {"break", "look for readers", "tell reading", "look at broken", "end reading"});
 }
 TEST_CASE("a room is used again once all ranks have left it") { needs(both<leaves, reuses>, {"leave ledger", "enter ledger", "look at ledger"}); }
 TEST_CASE("slots are given back once those that are left have ended their calls") {

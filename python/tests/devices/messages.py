@@ -57,10 +57,10 @@ def batches(rank, size, device):
         same(seen, ranks_values(peer, count), f"{count} elements")
         same(longs, ranks_values(peer, 5, dtype=torch.int64), "integers")
         same(own, ranks_values(rank, 1).expand(7).contiguous(), "what a rank sends itself")
-    host = [torch.zeros(9) for _ in range(2)]
-    for work in dist.batch_isend_irecv([dist.P2POp(dist.isend, ranks_values(rank, 9), peer), dist.P2POp(dist.irecv, host[0], peer)]):
+    host = torch.zeros(9)
+    for work in dist.batch_isend_irecv([dist.P2POp(dist.isend, ranks_values(rank, 9), peer), dist.P2POp(dist.irecv, host, peer)]):
         work.wait()
-    same(host[0], ranks_values(peer, 9), "of the processor's memory")
+    same(host, ranks_values(peer, 9), "of the processor's memory")
     tensors = [ranks_values(rank, 9, device), ranks_values(rank, 4)]
     with dist._coalescing_manager(device=device, async_ops=True) as manager:
         for tensor in tensors:

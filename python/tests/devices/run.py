@@ -1,6 +1,6 @@
-"""python -m devices.run DEVICE CHECK...: runs checks (functions of calls, messages, training and faults) on two ranks each, or as many as messages.SIZES says, which are
-forked from here, on as many of such devices as there are, cuda or madeup. Prints a line of JSON for each: its name, and what went wrong. Exit status 1:
-something did."""
+"""python -m devices.run DEVICE CHECK...: runs checks (functions of calls, messages, training and faults) on two ranks each, or as many as messages.SIZES
+says, which are forked from here, on as many of such devices as there are, cuda or madeup. Prints a line of JSON for each: its name, and what went wrong.
+Exit status 1: something did."""
 
 import datetime
 import json
