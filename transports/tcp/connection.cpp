@@ -35,10 +35,10 @@ void Connection::answered(LiveFd socket) {
 bool Connection::take_call(LiveFd socket) {
   if (taken_ || (socket_ && !called_)) return false;
   taken_ = true;
-  if (!socket_ || ended_) {  // a peer that called, and left, has dropped what it found of this rank's call
+  if (!socket_) {
     socket_ = std::move(socket);
-    called_ = false;
-    if (std::exchange(ended_, false)) begin_again();
+  } else if (ended_) {  // a peer that called, and left, has dropped what it found of this rank's call
+    begin_again(std::move(socket));
   } else if (lower_) {
     older_ = std::move(socket);
   } else {
@@ -62,14 +62,22 @@ void Connection::move() {
   }
 }
 
+/// The socket in use is over. A peer that left may have dropped this rank's call, and have said all on its own.
+void Connection::end() {
+  if (next_) begin_again(std::move(next_));
+  else ended_ = true;
+}
+
 void Connection::go_deaf() {
   deaf_ = true;
   outgoing_.clear();
   written_ = 0;
 }
 
-/// Something may have been lost on the way to the peer, which can't be told the rest.
-void Connection::begin_again() {
+/// By the peer's own call. Something may have been lost on the way to it, and it can't be told the rest.
+void Connection::begin_again(LiveFd socket) {
+  socket_ = std::move(socket);
+  called_ = refused_ = ended_ = false;
   go_deaf();
   stage_begin_ = stage_end_ = 0;
   coming_to_ = nullptr;
@@ -152,7 +160,8 @@ void Connection::write() {
     const ssize_t sent = sendmsg(socket_.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (sent < 0 && would_block()) return;
     if (sent < 0) {
-      go_deaf();
+      if (next_) begin_again(std::move(next_));
+      else go_deaf();
       return;
     }
     take_written(static_cast<std::size_t>(sent));
@@ -217,10 +226,7 @@ void Connection::read() {
     const std::size_t wanted = missing + parts[count - 1].iov_len;
     const ssize_t got = readv(from->get(), parts.data(), count);
     if (got < 0 && would_block()) return;
-    if (got <= 0) {
-      ended_ = true;
-      return;
-    }
+    if (got <= 0) return end();
     const std::uint64_t to_payload = std::min(missing, static_cast<std::uint64_t>(got));
     came_ += to_payload;
     stage_end_ += static_cast<std::size_t>(got) - to_payload;
@@ -236,10 +242,7 @@ void Connection::parse() {
     Head head;
     std::memcpy(&head, stage_.data() + stage_begin_, sizeof head);
     stage_begin_ += sizeof head;
-    if (!begin(head)) {
-      ended_ = true;
-      return;
-    }
+    if (!begin(head)) return end();
     if (coming_to_ == nullptr) continue;
     const std::uint64_t here = std::min<std::uint64_t>(coming_.bytes, stage_end_ - stage_begin_);
     std::memcpy(coming_.buffer.data() + payload_offset, stage_.data() + stage_begin_, here);

@@ -97,7 +97,8 @@ class Connection {
 
   void move();
   void go_deaf();
-  void begin_again();
+  void begin_again(LiveFd socket);
+  void end();
   bool send_head(const Head& head);
   const LiveFd* next_to_read() const;
   bool read_first_head();
