@@ -29,6 +29,7 @@ std::optional<Error> Communicator::Impl::find_mismatch(const Channel& channel) c
       if (member == context.rank() || !context.mapped(member)) continue;
       const SeenRecord theirs = read_record(context.record(member, parity));
       if (theirs.sequence != own.sequence || theirs.digest == own.digest) continue;
+      if (own.identity.symmetric || theirs.identity.symmetric) continue;  // then that rank will find it, and begin again (Run::must_withdraw)
       return disagreement(own.sequence, own.identity, context.member(member), theirs.identity);
     }
   }

@@ -187,6 +187,11 @@ std::optional<Error> Communicator::Impl::wait_for_peers(Channel& channel, Operat
 std::optional<Error> Communicator::Impl::prepare(Channel& channel, Operation& operation) {
   if (broken_.load(std::memory_order_acquire)) return broken_error();
   if (&channel == main_.get() && may_be_symmetric() && !note_memory(operation.task)) return wrong_memory(operation.task);
+  return prepare_key(channel, operation);
+}
+
+/// What is left to do once the operation's key is known.
+std::optional<Error> Communicator::Impl::prepare_key(Channel& channel, Operation& operation) {
   if (channel.cache.size() >= most_prepared) channel.cache.clear();  // what is being prepared is the channel's next: nothing of it runs
   operation.prepared = channel.cache.repeated(operation.task.key);
   if (operation.prepared == nullptr) {
@@ -261,9 +266,27 @@ void Communicator::Impl::record_end(Operation& operation, FlightRecorder::State 
   note_end_of_waiting();
 }
 
+/// A call on symmetric memory that isn't one on another rank: then all make it as one on ordinary memory, which none has begun to do anything but that.
+std::optional<Error> Communicator::Impl::begin_as_ordinary(Channel& channel, Operation& operation) {
+  operation.run.withdraw();
+  channel.until_probe += operation.prepared->work;
+  operation.task.key = ordinary(operation.task.key);
+  if (auto error = prepare_key(channel, operation)) return error;
+  if (tracer_ != nullptr) tracer_->begin_again(channel);
+  begin(channel, operation);
+  FlightRecorder::Entry& entry = recorder_.at(operation.record_index);
+  entry.identity = operation.prepared->identity;
+  entry.algorithm = operation.prepared->name;
+  return std::nullopt;
+}
+
 /// What a slow wait does besides waiting: at a bounded rate it looks for reasons why it may never end.
 std::optional<Error> Communicator::Impl::look_around(Channel& channel, Operation& operation, Progress progress) {
-  if (progress == Progress::mismatch) return explain_mismatch(channel, operation);
+  if (operation.run.must_withdraw()) {
+    if (auto error = begin_as_ordinary(channel, operation)) return error;
+  } else if (progress == Progress::mismatch) {
+    return explain_mismatch(channel, operation);
+  }
   const std::int64_t now = now_ns();
   if (operation.started_ns == 0) {
     operation.started_ns = now;

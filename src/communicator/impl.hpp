@@ -139,10 +139,12 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   Result<void> finish_slowly(Channel& channel, Operation& operation);
   std::optional<Error> wait_for_peers(Channel& channel, Operation& operation);
   std::optional<Error> prepare(Channel& channel, Operation& operation);
+  std::optional<Error> prepare_key(Channel& channel, Operation& operation);
   Result<void> commit_staging(Channel& channel);
   void begin(Channel& channel, Operation& operation);
   void record_begin(const Channel& channel, Operation& operation);
   void begin_recorded(Channel& channel, Operation& operation);
+  std::optional<Error> begin_as_ordinary(Channel& channel, Operation& operation);
   /// As far as it can go now. Whether calls are traced is asked here, once a turn of the crank, and never by a step.
   Progress advance(Channel& channel, Operation& operation, std::uint32_t spins) {
     if (tracer_ != nullptr) [[unlikely]] return tracer_->advance(channel, operation, spins);

@@ -50,6 +50,12 @@ Plan lower_for(const PlanSource& source, const Plan& plan) {
   return reach == Reach::hosts ? lower(plan, source.hosts) : lower(plan, reach == Reach::messages);
 }
 
+PlanKey ordinary(PlanKey key) {
+  key.symmetric = false;
+  key.in_place &= key.collective == Collective::all_to_all;
+  return key;
+}
+
 Result<Plan> PlanCache::plan(const PlanKey& key) const {
   if (const auto found = imported_.find(key.collective); found != imported_.end())
     return key.symmetric && found->second.direct && !source_.options.checked ? *found->second.direct : found->second.plan;
@@ -58,21 +64,32 @@ Result<Plan> PlanCache::plan(const PlanKey& key) const {
   request.kernel_copies = source_.kernel_copies;
   request.wire = key.wire;
   if (key.in_place) request.alias = Alias::same;
-  return plan_call(*source_.topology, source_.cost, source_.options, request);
+  auto planned = plan_call(*source_.topology, source_.cost, source_.options, request);
+  return planned && !runs_as(key, *planned).symmetric && key.symmetric ? plan(ordinary(key)) : std::move(planned);
 }
 
-Result<const PreparedPlan*> PlanCache::find(const PlanKey& key) {
-  if (const PreparedPlan* prepared = repeated(key)) return prepared;
-  if (const auto found = prepared_.find(key); found != prepared_.end()) return note(key, found->second.get());
-  const auto imported = imported_.find(key.collective);
-  if (imported != imported_.end() && source_.options.strict && !is_strict(imported->second.strictness, key.type))
+/// Where peers can read the buffers and the plan doesn't, the call is one on ordinary memory, so that ranks whose buffers are ordinary make the same one.
+PlanKey PlanCache::runs_as(const PlanKey& key, const Plan& plan) const {
+  return source_.one_process || plan.header.protocol == Protocol::direct ? key : ordinary(key);
+}
+
+Result<const PreparedPlan*> PlanCache::find(const PlanKey& asked) {
+  if (const PreparedPlan* prepared = repeated(asked)) return prepared;
+  if (const auto found = prepared_.find(asked); found != prepared_.end()) return note(asked, found->second.get());
+  const auto imported = imported_.find(asked.collective);
+  if (imported != imported_.end() && source_.options.strict && !is_strict(imported->second.strictness, asked.type))
     return Error{Errc::unsupported,
                  "plan '" + imported->second.plan.header.algorithm + "' stores results that are combined in part, which rounds " +
-                     std::string(to_string(key.type)) + "; this communicator is strict", 0, "call"};
-  if (imported != imported_.end() && key.wire)
+                     std::string(to_string(asked.type)) + "; this communicator is strict", 0, "call"};
+  if (imported != imported_.end() && asked.wire)
     return Error{Errc::unsupported, "plan '" + imported->second.plan.header.algorithm + "' was brought along, and has no form for a wire type", 0, "call"};
-  auto planned = plan(key);
+  auto planned = plan(asked);
   if (!planned) return planned.error();
+  const PlanKey key = runs_as(asked, *planned);
+  if (const auto found = prepared_.find(key); found != prepared_.end()) {
+    prepared_[asked] = found->second;
+    return note(asked, found->second.get());
+  }
   CompileRequest request;
   request.rank = source_.rank;
   request.count = key.count;
@@ -91,10 +108,11 @@ Result<const PreparedPlan*> PlanCache::find(const PlanKey& key) {
   request.checked = source_.options.checked;
   request.fetches = !key.symmetric && imported == imported_.end() && planned->header.protocol == Protocol::direct;
   request.direct = (key.symmetric && !request.checked) || request.fetches;
+  request.agrees = key.symmetric && !source_.one_process;
   auto executable = compile(imported != imported_.end() ? *planned : lower_for(source_, *planned), request);
   if (!executable) return executable.error();
 
-  auto prepared = std::make_unique<PreparedPlan>();
+  auto prepared = std::make_shared<PreparedPlan>();
   prepared->executable = std::move(*executable);
   prepared->identity = CallIdentity{key.collective, key.type, key.op, key.root, key.count, request.plan_hash, key.symmetric && !source_.one_process,
                                     key.in_place && (!source_.one_process || key.collective == Collective::all_to_all), key.wire};
@@ -102,9 +120,9 @@ Result<const PreparedPlan*> PlanCache::find(const PlanKey& key) {
   prepared->rule = pointer_rule(key, planned->header, source_.rank, source_.ranks);
   prepared->work = 1 + static_cast<std::int64_t>((prepared->rule.input_bytes + prepared->rule.output_bytes) / 4096);
   planned->header.algorithm.copy(prepared->name.data(), prepared->name.size() - 1);
-  const PreparedPlan* made = prepared.get();
-  prepared_[key] = std::move(prepared);
-  return note(key, made);
+  prepared_[asked] = prepared;
+  prepared_[key] = prepared;
+  return note(asked, prepared.get());
 }
 
 const PreparedPlan* PlanCache::note(const PlanKey& key, const PreparedPlan* prepared) {

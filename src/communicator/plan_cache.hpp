@@ -29,6 +29,9 @@ struct PlanKey {
   bool operator==(const PlanKey&) const = default;
 };
 
+/// The same call where its buffers are of no kind that peers can read.
+PlanKey ordinary(PlanKey key);
+
 /// What the pointers of a call must be like, worked out once for a key.
 struct PointerRule {
   std::uint64_t input_bytes = 0;
@@ -119,7 +122,7 @@ class PlanCache {
   }
 
   /// The prepared plan of a call whose key makes sense; valid until clear(). Errors as make_plan and compile.
-  Result<const PreparedPlan*> find(const PlanKey& key);
+  Result<const PreparedPlan*> find(const PlanKey& asked);
 
   /// From now on calls of this collective run `plan` (already lowered for this cache's links), which is as strict as that; where peers can read
   /// the call's buffers `direct`, if it isn't empty.
@@ -139,6 +142,7 @@ class PlanCache {
  private:
   static constexpr std::size_t recent_places = 16;
   static std::size_t place_of(Collective collective, std::uint32_t root) { return (root + 3 * static_cast<std::size_t>(collective)) % recent_places; }
+  PlanKey runs_as(const PlanKey& key, const Plan& plan) const;
   const PreparedPlan* note(const PlanKey& key, const PreparedPlan* prepared);
 
   struct Imported {
@@ -149,7 +153,7 @@ class PlanCache {
   };
 
   PlanSource source_;
-  std::unordered_map<PlanKey, std::unique_ptr<PreparedPlan>, PlanKeyHash> prepared_;
+  std::unordered_map<PlanKey, std::shared_ptr<const PreparedPlan>, PlanKeyHash> prepared_;  ///< some keys share one
   std::map<Collective, Imported> imported_;
   std::array<Recent, recent_places> recent_;  ///< one of each place: calls that repeat, with other roots or collectives in between
 };

@@ -19,6 +19,9 @@ class Tracer {
   /// Calls of the channel so far aren't traced, the one under way included.
   void leave_out_begun(const Channel& channel) { channels_[&channel].left_out = channel.context.call; }
 
+  /// The call that runs on the channel begins once more, by another plan.
+  void begin_again(const Channel& channel) { channels_[&channel].run.call = 0; }
+
   /// Run::advance with a record of what it did. Needs the communicator's token.
   Progress advance(Channel& channel, Operation& operation, std::uint32_t spins);
 

@@ -22,14 +22,18 @@ Error too_small(const std::string& what, std::uint64_t need, std::uint64_t have)
 /// Where each signal of a lane stands: what a wait has to know about the lane it waits for.
 struct SignalTable {
   std::vector<std::vector<std::uint32_t>> skews;  // [lane][signal]
+  std::vector<bool> begin;                        // by lane: with a signal, of the first turn
 };
 
 SignalTable signals_of(const Program& program) {
   SignalTable table;
   table.skews.resize(program.lanes.size());
-  for (std::size_t lane = 0; lane < program.lanes.size(); ++lane)
-    for (const Step& step : program.lanes[lane].steps)
+  for (std::size_t lane = 0; lane < program.lanes.size(); ++lane) {
+    const std::vector<Step>& steps = program.lanes[lane].steps;
+    for (const Step& step : steps)
       if (step.kind == StepKind::signal) table.skews[lane].push_back(step.skew);
+    table.begin.push_back(!steps.empty() && steps.front().kind == StepKind::signal && steps.front().skew == 0);
+  }
   return table;
 }
 
@@ -77,6 +81,7 @@ class Compiler {
     out_.inlined = header_.protocol == Protocol::inlined;
     out_.direct = header_.protocol == Protocol::direct && request_.direct;
     out_.fetches = out_.direct && request_.fetches;
+    out_.agrees = out_.direct && request_.agrees;
     out_.checked = request_.checked;
     if (out_.checked && out_.inlined)
       return Error{Errc::unsupported, "plan '" + header_.algorithm + "' is inlined, and cache lines have no room for checksums (RONDO_INTEGRITY)"};
@@ -166,6 +171,7 @@ class Compiler {
         exec.op = ExecOp::signal;
         exec.position = signals;
         exec.stride = tables_[request_.rank].skews[lane].size();
+        exec.begins = out_.agrees && signals == 1 && tables_[request_.rank].begin[lane];
         exec.confirms = std::exchange(unconfirmed_, false);
         out_.steps.push_back(exec);
       } else if (step.kind == StepKind::wait) {
@@ -231,6 +237,7 @@ class Compiler {
     exec.stride = skews[wait.lane].size();
     // A signal that the lane never does (a broken plan run unverified) is waited for until the deadline.
     exec.position = wait.signal < skews[wait.lane].size() ? wait.signal + 1 + skews[wait.lane][wait.signal] * exec.stride : max_signals - 1;
+    exec.begins = out_.agrees && wait.signal == 0 && tables_[wait.rank].begin[wait.lane];
     exec.check_digest = wait.rank != request_.rank && wait.lag == 0;
     if (out_.direct && exec.check_digest && (attached_[wait.rank] == no_step || exec.skew < out_.steps[attached_[wait.rank]].skew))
       attached_[wait.rank] = out_.steps.size();

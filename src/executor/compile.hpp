@@ -25,6 +25,7 @@ struct CompileRequest {
   std::uint64_t plan_hash = 0;
   Reach reach = Reach::memory;  ///< beyond it the plan has links that stay links, which a message transport serves
   bool direct = false;         ///< peers' buffers can be read, as plans of protocol direct do
+  bool agrees = false;         ///< direct, but a rank may pass buffers that can't be read: all find out before they do anything
   bool checked = false;        ///< what passes between ranks has checksums (0016-integrity.md); then neither inlined nor direct
   bool fetches = false;        ///< but by the kernel alone (copy_from_process), and peers' inputs alone
 };

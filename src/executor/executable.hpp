@@ -70,6 +70,7 @@ struct alignas(64) ExecStep {
   std::uint32_t block = 0;       ///< all_to_all_v: the rank at the other end
   bool receives = false;         ///< all_to_all_v: the block is from it, not for it
   std::uint8_t attaches = 0;     ///< wait: then the rank's buffers are known, of which these are read
+  bool begins = false;           ///< signal: the first thing its lane does, of plans whose ranks agree; wait: for one. Whoever has agreed has done it
   bool confirms = false;         ///< signal: not once a rank whose buffers were read has failed, since they may have been changed
 };
 static_assert(sizeof(ExecStep) == 64);
@@ -93,6 +94,7 @@ struct Executable {
   bool copies_beat_stores = false;   ///< a reduction to several destinations stores one and copies it to the others
   bool links = false;                ///< some of its steps move messages
   bool direct = false;               ///< peers' buffers are read; its own are told to the peers
+  bool agrees = false;               ///< likewise, once all ranks have entered and say that theirs are for it
   bool writes_peers = false;         ///< likewise, and peers' outputs are written
   bool checked = false;              ///< slots and messages have checksums
   bool fetches = false;              ///< likewise, but the kernel copies from them: they are told as addresses in their process

@@ -59,6 +59,11 @@ class BasicRun {
   /// Prepares call `context.call + 1`. `executable`, `identity` and buffers must outlive the run.
   void begin(Context& context, const Executable& executable, const CallIdentity& identity, std::uint32_t digest, const Binding& binding);
 
+  /// Whether a rank makes another call than this one, which is for buffers that all ranks can read, and so no rank begins what it does: all withdraw() theirs,
+  /// and make a call that ordinary memory will do for. It stays so until this rank has ended the call.
+  bool must_withdraw() const;
+  void withdraw();
+
   /// Runs steps until the call is done or nothing can go on after `spins` looks at a wait. Never blocks longer.
   Progress advance(std::uint32_t spins);
   /// The same, leaving an event for each step. `trace` has begun with this call; run_traced.hpp.
@@ -107,6 +112,7 @@ class BasicRun {
 
   bool enter();
   void write_record();
+  Progress agree(std::uint32_t spins);
   void finish();
   // Not inlined: measured as they are, and the loops of traced calls change nothing in those of the others.
   template <bool traced>
@@ -182,7 +188,9 @@ class BasicRun {
   std::uint32_t digest_ = 0;    ///< of this call, for its record
   std::uint32_t history_ = 0;   ///< of all calls up to this one, for its flags
   std::uint32_t disagreeing_ = 0;
+  std::uint32_t history_before_ = 0;
   bool entered_ = false;
+  bool agreed_ = true;           ///< all ranks have entered this very call, or this one needn't know
   bool out_of_place_ = false;    ///< what is said of how user buffers are best written holds
   double scale_ = 1;
   const CallIdentity* identity_ = nullptr;

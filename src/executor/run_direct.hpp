@@ -4,11 +4,58 @@
 
 #include <atomic>
 
+#include "base/cpu_relax.hpp"
 #include "executor/run.hpp"
+#include "executor/thread_checker.hpp"
 
 namespace rondo {
 
-/// Before the first signal, which publishes it.
+/// Whether all ranks have told that they make this very call, after the same ones, in which peers read and write their buffers where they are; none has touched
+/// another's before. Those who have stand where their lanes' first signals would have brought them.
+template <bool digests>
+Progress BasicRun<digests>::agree(std::uint32_t spins) {
+  for (std::uint32_t rank = 0; rank < context_->size(); ++rank) {
+    if (rank == context_->rank()) continue;
+    for (std::uint32_t spin = 0;; ++spin) {
+      // pairs with tell_buffers(): release of the digest publishes where the buffers are
+      const std::uint64_t told = context_->lane(rank, 0).digest[parity_].load(std::memory_order_acquire);
+      if (told == flag()) break;
+      if (told >> 32 == (call_ & 0xffffffff)) {
+        disagreeing_ = rank;
+        return Progress::mismatch;
+      }
+      if (spin >= spins) return Progress::blocked;
+      cpu_relax();
+    }
+    tell_acquire(context_->lane(rank, 0));
+  }
+  agreed_ = true;
+  context_->entered_by_all = call_;
+  return Progress::done;
+}
+
+/// By the records, that is by who has entered. A rank that passes other memory, or makes another call altogether, has a record that says so from its first
+/// word of this call on, and goes on without the others' consent; one that passes such memory writes its record anew once it has seen that of another kind.
+template <bool digests>
+bool BasicRun<digests>::must_withdraw() const {
+  if (agreed_ || !entered_) return false;
+  for (std::uint32_t rank = 0; rank < context_->size(); ++rank) {
+    const CallRecord& record = context_->record(rank, parity_);
+    // pairs with write_record(): release of sequence publishes the digest
+    if (record.sequence.load(std::memory_order_acquire) == call_ && record.digest.load(std::memory_order_relaxed) != digest_) return true;
+  }
+  return false;
+}
+
+template <bool digests>
+void BasicRun<digests>::withdraw() {
+  if (says_when_it_touches()) context_->status(context_->rank()).reads.store(0, std::memory_order_release);
+  entered_ = false;
+  --context_->call;
+  context_->history = history_before_;
+}
+
+/// Before the first signal, which publishes it; or to ranks that are to agree.
 template <bool digests>
 void BasicRun<digests>::tell_buffers() {
   LaneLine& line = context_->lane(context_->rank(), 0);
@@ -22,6 +69,10 @@ void BasicRun<digests>::tell_buffers() {
   line.buffers[parity_][1].store(context_->homes.word_of(context_->rank(), bases_[base_output]), std::memory_order_relaxed);
   // pairs with leave_buffers() of the peers: either this rank finds them broken in attach(), or they find that it touches their buffers
   if (says_when_it_touches()) context_->status(context_->rank()).reads.store(call_, std::memory_order_seq_cst);
+  if (!executable_->agrees) return;
+  tell_release(line);
+  line.digest[parity_].store(flag(), std::memory_order_release);  // pairs with agree()
+  context_->wake_peers();
 }
 
 /// After a wait for the rank's signal. Mismatch: what it tells is no place in the memory it shares.

@@ -21,7 +21,10 @@ void BasicRun<digests>::begin(Context& context, const Executable& executable, co
   call_ = ++context.call;
   parity_ = call_ & 1;
   digest_ = digest;
-  if constexpr (digests) history_ = context.history = chained(context.history, digest);
+  if constexpr (digests) {
+    history_before_ = context.history;
+    history_ = context.history = chained(context.history, digest);
+  }
   identity_ = &identity;
   first_slot_ = executable.slots_per_call != 0 ? (call_ >> 1) * executable.slots_per_call % executable.ring_slots : 0;
   scale_ = binding.scale;
@@ -34,6 +37,7 @@ void BasicRun<digests>::begin(Context& context, const Executable& executable, co
   segments_ = scattered_ = nullptr;
   if (binding.segments != nullptr) [[unlikely]] bind_segments(*binding.segments);
   entered_ = false;
+  agreed_ = !executable.agrees;
   blocked_ = nullptr;
   step_ = 0;
   if (executable.straight) return;
@@ -99,6 +103,8 @@ void BasicRun<digests>::finish() {
 template <bool digests>
 Progress BasicRun<digests>::advance(std::uint32_t spins) {
   if (!entered_ && !enter()) return Progress::blocked;
+  if (!agreed_)
+    if (const Progress agreed = agree(spins); agreed != Progress::done) return agreed;
   const Progress progress = executable_->straight ? advance_straight<false>(spins) : advance_lanes<false>(spins);
   if (progress != Progress::done) return progress;
   if (executable_->links && !links_idle()) return Progress::blocked;
@@ -220,6 +226,7 @@ template <bool traced>
 
 template <bool digests>
 Progress BasicRun<digests>::signal(const ExecStep& step, std::uint32_t lane, std::uint64_t turn) {
+  if (step.begins && turn == 0) return Progress::done;
   if (step.confirms && !confirmed()) return Progress::blocked;
   crash_point("collective: before a signal");
   LaneLine& line = context_->lane(context_->rank(), lane);
@@ -236,6 +243,7 @@ Progress BasicRun<digests>::signal(const ExecStep& step, std::uint32_t lane, std
 template <bool digests>
 Progress BasicRun<digests>::wait(const ExecStep& step, std::uint64_t piece, std::uint32_t spins) {
   if (piece < step.lag) return Progress::done;
+  if (step.begins && piece == step.lag) return step.attaches != 0 && piece == 0 ? attach(step) : Progress::done;
   const std::uint64_t target = (call_ << progress_call_shift) + (piece - step.lag) * step.stride + step.position;
   const LaneLine& line = context_->lane(step.rank, step.lane);
   for (std::uint32_t spin = 0;; ++spin) {

@@ -103,6 +103,12 @@ Progress BasicRun<digests>::advance_traced(std::uint32_t spins, RunTrace& trace)
     if (!enter()) return outside(begin);
     record_outside(begin);
   }
+  if (!agreed_) {
+    const Progress agreed = agree(spins);
+    if (agreed == Progress::blocked) return outside(begin);
+    if (agreed != Progress::done) return agreed;
+    record_outside(now_ns());
+  }
   const Progress progress = executable_->straight ? advance_straight<true>(spins) : advance_lanes<true>(spins);
   if (progress != Progress::done) return progress;
   if (executable_->links) {

@@ -2,6 +2,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <random>
@@ -12,6 +13,7 @@
 #include "support/faults.hpp"
 #include "support/ranks.hpp"
 #include "support/sanitized.hpp"
+#include "support/sleep.hpp"
 
 namespace {
 
@@ -28,9 +30,10 @@ std::string pieces_by_mapping(Communicator& communicator) {
   return perform_moving(communicator, {sanitized ? 20'011u : 100'003u, sanitized ? 300'007u : 2'500'007u}, true);
 }
 
-/// Calls on symmetric and on ordinary memory in any order.
-std::string soak(Communicator& communicator, std::uint32_t calls) {
+/// Calls on symmetric and on ordinary memory in any order; `alike`: on all ranks, else each has either.
+std::string soak(Communicator& communicator, std::uint32_t calls, bool alike) {
   std::mt19937_64 random(31);
+  const auto here = [&, bit = alike ? 0 : communicator.rank()] { return (random() >> bit & 1) != 0; };
   for (std::uint32_t i = 0; i < calls; ++i) {
     Trial trial{};
     trial.shape.collective = moving_collectives[random() % std::size(moving_collectives)];
@@ -39,8 +42,9 @@ std::string soak(Communicator& communicator, std::uint32_t calls) {
     trial.shape.root = static_cast<std::uint32_t>(random() % communicator.size());
     const std::uint64_t sizes[] = {random() % 64, random() % 2048, random() % 40'000, i % 64 == 0 ? random() % 400'000 : 7};
     trial.shape.count = sizes[random() % 4];
-    trial.in_place = random() % 2 == 0;
-    trial.symmetric = random() % 2 == 0;
+    trial.in_place = here();
+    if (trial.shape.collective == Collective::all_to_all) trial.in_place = i % 2 == 0;
+    trial.symmetric = here();
     trial.seed = random();
     if (auto wrong = perform(communicator, trial); !wrong.empty()) return "call " + std::to_string(i) + ", " + wrong;
   }
@@ -69,8 +73,16 @@ TEST_CASE("calls of many pieces on symmetric memory are right") {
 TEST_CASE("calls on symmetric and on ordinary memory may be mixed") {
   for (const std::uint32_t ranks : {2u, 4u}) {
     INFO(ranks << " ranks");
-    CHECK(complaints(run_processes(ranks, [](Communicator& c) { return soak(c, 2000); })) == "");
+    CHECK(complaints(run_processes(ranks, [](Communicator& c) { return soak(c, 2000, true); })) == "");
   }
+}
+
+TEST_CASE("ranks may differ in whether their memory is symmetric, and in being in place") {
+  for (const std::uint32_t ranks : {2u, 3u, 4u})
+    for (const char* algorithm : {"", "direct_one_shot", "direct_two_shot", "direct_push"}) {
+      INFO(ranks << " ranks " << algorithm);
+      CHECK(complaints(run_processes(ranks, [](Communicator& c) { return soak(c, 1000, false); }, forced(algorithm))) == "");
+    }
 }
 
 TEST_CASE("large calls on symmetric memory run plans that read it where it is, and others don't") {
@@ -260,14 +272,37 @@ TEST_CASE("freed symmetric memory is refused wherever a call may name it") {
   CHECK(complaints(run_processes(2, body)) == "");
 }
 
-TEST_CASE("ranks that disagree about symmetric memory get a mismatch that says so") {
+TEST_CASE("where one rank's memory is ordinary, all make the call as one on ordinary memory, and say so") {
   const auto body = [](Communicator& communicator) -> std::string {
     constexpr std::uint64_t count = 100'000;
     const auto memory = communicator.allocate(count * 4);
     std::vector<float> ordinary(count);
-    void* const data = communicator.rank() == 1 ? memory->get() : ordinary.data();
-    return expect_error(communicator.all_reduce(data, data, count, DataType::f32), Errc::mismatch,
-                        {"rank 1 called all_reduce of 100000 f32 (sum) in place in symmetric memory"});
+    if (auto traced = communicator.start_trace(1 << 16); !traced) return to_string(traced.error());
+    for (std::uint32_t other = 0; other <= communicator.size(); ++other) {  // the last time nobody
+      if (communicator.rank() == other % 2) sleep_ms(20);  // the first to come, or the last
+      float* const data = communicator.rank() == other ? ordinary.data() : as<float>(memory);
+      std::fill_n(data, count, 2.0f);
+      if (auto done = communicator.all_reduce(data, data, count, DataType::f32); !done) return to_string(done.error());
+      if (std::any_of(data, data + count, [&](float value) { return value != 2.0f * static_cast<float>(communicator.size()); })) return "a wrong sum";
+      const std::string record = communicator.flight_record(), last = record.substr(record.rfind('#'));
+      if ((last.find("in place in symmetric memory by direct_push: done") == std::string::npos) == (other == communicator.size())) return last;
+    }
+    const auto trace = communicator.stop_trace();
+    if (!trace || trace->events.empty()) return "no trace";
+    const std::uint64_t last = trace->events.back().call;
+    const bool right = std::all_of(trace->events.begin(), trace->events.end(),
+                                   [&](const TraceEvent& event) { return (trace->plans[event.plan].algorithm == "direct_push") == (event.call == last); });
+    return right ? "" : "events are of another plan than ran";
+  };
+  CHECK(complaints(run_processes(3, body)) == "");
+}
+
+TEST_CASE("calls on symmetric memory that are different calls are a mismatch, as others are") {
+  const auto body = [](Communicator& communicator) -> std::string {
+    const auto memory = communicator.allocate(400'000);
+    const std::uint64_t count = communicator.rank() == 1 ? 50'000 : 100'000;
+    return expect_error(communicator.all_reduce(memory->get(), memory->get(), count, DataType::f32), Errc::mismatch,
+                        {"rank 1 called all_reduce of 50000 f32 (sum)", "called all_reduce of 100000 f32 (sum)"});
   };
   CHECK(complaints(run_processes(3, body)) == "");
   const auto places = [](Communicator& communicator) -> std::string {
@@ -275,7 +310,7 @@ TEST_CASE("ranks that disagree about symmetric memory get a mismatch that says s
     const auto in = communicator.allocate(count * 4 * communicator.size()), out = communicator.allocate(count * 4 * communicator.size());
     void* const output = communicator.rank() == 1 ? in->get() : out->get();
     return expect_error(communicator.all_to_all(in->get(), output, count, DataType::f32), Errc::mismatch,
-                        {"rank 0 called all_to_all of 10000 f32 in symmetric memory"});
+                        {"rank 0 called all_to_all of 10000 f32", "rank 1 called all_to_all of 10000 f32 in place"});
   };
   CHECK(complaints(run_processes(2, places)) == "");
 }
