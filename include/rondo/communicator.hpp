@@ -155,8 +155,8 @@ class Communicator {
 
   /// Symmetric memory: `bytes` of this rank's own, zeroed, at the beginning of a page, that the ranks of this communicator and of those split
   /// from it have mapped. No rank waits for another here, and sizes may differ. A collective whose buffers, on every rank, lie in such memory may
-  /// run by plans that read them where they are, and write into outputs there (docs/design/0010-symmetric-memory.md); that some ranks pass such
-  /// memory and others don't is mismatch, and so is then, for all_reduce, that some are in place and others aren't. Where a call fails while a
+  /// run by plans that read them where they are, and write into outputs there (docs/design/0010-symmetric-memory.md). Ranks needn't agree on it: where
+  /// some pass other memory (or are in place, and others aren't, for all_reduce) the call is one on ordinary memory. Where a call fails while a
   /// rank is stopped in it, its output's pages become a copy of what they were, and that memory is ordinary from then on. Freed with the last copy
   /// of the pointer, which may outlive the communicator. A call on memory that was freed, or past its end, is invalid_argument while the address isn't
   /// given out again. Where ranks can't map one another's memory (another transport, ulimit -v or -f), and between threads, which read any memory, it is

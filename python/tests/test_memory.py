@@ -48,6 +48,8 @@ def _calls(rank, size):
             assert torch.equal(gathered, torch.cat([(torch.arange(count) % 7 + r).to(dtype) for r in range(size)]))
     with pytest.raises(ValueError, match="allocate_tensor of -1 elements; accepted: 0 or more"):
         allocated(-1)
+    with pytest.raises(RuntimeError, match="can't allocate memory"):  # as torch says it of its own
+        allocated(1 << 50)
 
 
 @pytest.mark.parametrize("size", [1, 2, 4])
@@ -56,14 +58,20 @@ def test_calls_on_such_tensors_are_right(size):
 
 
 def _differing(rank, size):
-    tensor = allocated(1000) if rank == 0 else torch.zeros(1000)
-    with pytest.raises(dist.DistBackendError, match="rank 0 called all_reduce of 1000 f32 .*in symmetric memory"):
-        dist.all_reduce(tensor)
-    os._exit(0)  # the group is over
+    for count in (1000, 300_001):
+        for other in range(size):
+            tensor = torch.zeros(count) if rank == other else allocated(count)
+            for asynchronous in (False, True):
+                tensor.copy_(torch.arange(count) % 7 + rank)
+                work = dist.all_reduce(tensor, async_op=asynchronous)
+                if asynchronous:
+                    work.wait()
+                assert torch.equal(tensor, sum((torch.arange(count) % 7 + r).float() for r in range(size)))
 
 
-def test_ranks_that_differ_are_told():
-    run(2, _differing)
+@pytest.mark.parametrize("size", [2, 3])
+def test_ranks_may_differ_in_whose_tensors_they_are(size):
+    run(size, _differing)
 
 
 def _outliving(rank, size):
@@ -99,22 +107,35 @@ def _losses(model, rank, steps=4):
 
 
 def _buckets(rank, size):
-    ordinary = _losses(DistributedDataParallel(_network()), rank)
-    os.environ["DDP_DISABLE_COMM_MEM"] = "0"
-    assert _losses(DistributedDataParallel(_network()), rank) == ordinary
-    model, seen = DistributedDataParallel(_network(), gradient_as_bucket_view=True), []
+    assert os.environ["DDP_DISABLE_COMM_MEM"] == "0", "nobody had said anything"
+    losses = []
+    for disabled in ("0", "1", str(rank)):
+        os.environ["DDP_DISABLE_COMM_MEM"] = disabled
+        losses.append(_losses(DistributedDataParallel(_network()), rank))
+        model, seen = DistributedDataParallel(_network(), gradient_as_bucket_view=True), []
 
-    def hook(_, bucket):
-        seen.append(is_shared(bucket.buffer()))
-        return dist.all_reduce(bucket.buffer().div_(size), async_op=True).get_future().then(lambda future: future.value()[0])
+        def hook(_, bucket, seen=seen):
+            seen.append(is_shared(bucket.buffer()))
+            return dist.all_reduce(bucket.buffer().div_(size), async_op=True).get_future().then(lambda future: future.value()[0])
 
-    model.register_comm_hook(None, hook)
-    assert _losses(model, rank) == ordinary
-    assert seen and all(seen), "a bucket isn't in memory that the peers map"
+        model.register_comm_hook(None, hook)
+        losses.append(_losses(model, rank))
+        assert seen and set(seen) == {disabled == "0"}
+    assert all(each == losses[0] for each in losses)
 
 
-def test_ddp_keeps_its_buckets_there_where_it_is_told_to():
+def test_ddp_keeps_its_buckets_there_unless_it_is_told_not_to():
     run(2, _buckets)
+
+
+def _said(rank, size):
+    os.environ["DDP_DISABLE_COMM_MEM"] = "1"
+    dist.init_process_group("rondo")
+    assert os.environ["DDP_DISABLE_COMM_MEM"] == "1"
+
+
+def test_what_the_user_said_of_buckets_stays():
+    run(2, _said, backend=None)
 
 
 def _shards(rank, size):

@@ -48,9 +48,9 @@ class Backend final : public c10d::Backend {
   void setSequenceNumberForGroup() override {}
   std::uint64_t getSequenceNumberForGroup() override { return sequence_.load(std::memory_order_relaxed); }
 
-  /// Of the processor's memory what the group's ranks map (rondo_allocate), for collectives that then read and write it where it is. All ranks must pass
-  /// such tensors to a call, or none. Zeroed. Elsewhere torch's own. It may outlive the group. Throws DistBackendError: there is no memory, or the group is
-  /// over.
+  /// Of the processor's memory what the group's ranks map (rondo_allocate), for collectives that then read and write it where it is; torch's own where that
+  /// can't be had, which differs between ranks without harm. Zeroed. Of a device's torch's own. It may outlive the group. Throws DistBackendError: the group
+  /// is over.
   at::Tensor allocateTensor(long size, at::TensorOptions options) override;
   bool supportsTensorAlloc(c10::DeviceIndex) override { return true; }
 

@@ -42,14 +42,15 @@ bool BasicRun<digests>::must_withdraw() const {
   for (std::uint32_t rank = 0; rank < context_->size(); ++rank) {
     const CallRecord& record = context_->record(rank, parity_);
     // pairs with write_record(): release of sequence publishes the digest
-    if (record.sequence.load(std::memory_order_acquire) == call_ && record.digest.load(std::memory_order_relaxed) != digest_) return true;
+    const bool has_entered = record.sequence.load(std::memory_order_acquire) == call_;
+    if (has_entered && record.digest.load(std::memory_order_relaxed) != digest_) return true;
   }
   return false;
 }
 
 template <bool digests>
 void BasicRun<digests>::withdraw() {
-  if (says_when_it_touches()) context_->status(context_->rank()).reads.store(0, std::memory_order_release);
+  if (entered_ && says_when_it_touches()) context_->status(context_->rank()).reads.store(0, std::memory_order_release);
   entered_ = false;
   --context_->call;
   context_->history = history_before_;

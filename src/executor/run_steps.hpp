@@ -230,7 +230,8 @@ Progress BasicRun<digests>::signal(const ExecStep& step, std::uint32_t lane, std
   if (step.confirms && !confirmed()) return Progress::blocked;
   crash_point("collective: before a signal");
   LaneLine& line = context_->lane(context_->rank(), lane);
-  if constexpr (digests) line.digest[parity_].store(flag(), std::memory_order_relaxed);
+  // pairs with agree() of a peer: whoever sees the digest of a call that isn't its own sees the record of it
+  if constexpr (digests) line.digest[parity_].store(flag(), std::memory_order_release);
   tell_release(line);
   // pairs with wait(): acquire of progress publishes the digest and everything this lane wrote before
   line.progress.store((call_ << progress_call_shift) + turn * step.stride + step.position, std::memory_order_release);

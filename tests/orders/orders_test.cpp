@@ -35,6 +35,10 @@ constexpr std::array ends{
     End{"poll line", "src/executor/run_inline.hpp", "const std::uint64_t seen = line.flag.load(", acquire},
     End{"finish", "src/executor/run_steps.hpp", "context.status(context.rank()).done.store(", release},
     End{"enter", "src/executor/run_steps.hpp", "if (context.status(rank).done.load(", acquire},
+    End{"signal's digest", "src/executor/run_steps.hpp", "if constexpr (digests) line.digest[", release},
+    End{"tell buffers", "src/executor/run_direct.hpp", "line.digest[parity_].store(", release},
+    End{"agree", "src/executor/run_direct.hpp", "const std::uint64_t told = ", acquire},
+    End{"look at record", "src/executor/run_direct.hpp", "const bool has_entered = record.sequence.load(", acquire},
     End{"record again", "src/executor/run_steps.hpp", "if (record.digest.load(", release},
     End{"record field", "src/executor/run_steps.hpp", "record.count.store(", release},
     End{"record last field", "src/executor/run_steps.hpp", "record.digest.store(", release},
@@ -155,6 +159,33 @@ Body reads_record(World& world, Thread& me, Orders order) {
   world.expect(field == said && last == said, "a field of another call");
 }
 
+/// Word 1 is where a buffer is, in a call that goes on where all ranks have told.
+Body tells_buffers(World&, Thread& me, Orders order) {
+  co_await me.store(1, 9, relaxed);
+  co_await me.store(0, 4, order["tell buffers"]);
+}
+
+Body agrees(World& world, Thread& me, Orders order) {
+  co_await me.await(0, 4, order["agree"]);
+  world.expect(co_await me.load(1, relaxed) == 9, "a buffer of another call");
+}
+
+/// Another call than the peer's, 4: words 0 and 1 are its record's number and digest, 2 is the lane's digest.
+Body calls_otherwise(World&, Thread& me, Orders order) {
+  co_await me.store(0, 0, relaxed);
+  co_await me.store(1, 7, order["record last field"]);
+  co_await me.store(0, 4, order["record"]);
+  co_await me.store(2, 7, order["signal's digest"]);
+}
+
+Body withdraws(World& world, Thread& me, Orders order) {
+  const std::uint64_t told = co_await me.load(2, order["agree"]);
+  const std::uint64_t sequence = co_await me.load(0, order["look at record"]);
+  const std::uint64_t digest = co_await me.load(1, relaxed);
+  world.expect(sequence != 4 || digest == 7, "a record looks like this rank's");
+  world.expect(told != 7 || sequence == 4, "a rank that calls otherwise has no record of it");
+}
+
 Body fails(World&, Thread& me, Orders order) {
   co_await me.store(1, 5, relaxed);  // done: release for other readers
   co_await me.store(2, 3, relaxed);  // culprit
@@ -246,6 +277,10 @@ TEST_CASE("an inline line isn't read before it is written, nor written before it
 TEST_CASE("a record that looks whole is whole") {
   needs(both<writes_records, reads_record>,
         {"record again", "record field", "record last field", "record", "read record", "read field", "read last field"});
+}
+TEST_CASE("whoever agrees to a call knows where the others' buffers are") { needs(both<tells_buffers, agrees>, {"tell buffers", "agree"}); }
+TEST_CASE("whoever sees that a rank calls otherwise finds its record") {
+  needs(both<calls_otherwise, withdraws>, {"record", "signal's digest", "agree", "look at record"});
 }
 TEST_CASE("a failed rank's state publishes why") { needs(both<fails, blames>, {"fail", "look at state"}); }
 TEST_CASE("what was read of a buffer counts only while its owner has it") { needs(both<disowns, confirms>, {"disown", "confirm"}); }

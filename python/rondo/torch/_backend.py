@@ -3,6 +3,7 @@
 import atexit
 import functools
 import importlib
+import os
 from pathlib import Path
 
 import torch
@@ -45,12 +46,20 @@ def load():
     return adapter
 
 
+def _have_buckets_mapped():
+    """DistributedDataParallel asks a backend for its buckets' memory if this variable says so, which torch hasn't by default. So do the backends for GPUs: where
+    there are any it is left alone."""
+    if "DDP_DISABLE_COMM_MEM" not in os.environ and torch.cuda.device_count() == 0:
+        os.environ["DDP_DISABLE_COMM_MEM"] = "0"
+
+
 def make(store, rank, size, timeout, name, is_world, global_ranks=(), for_gloo=False):
     """A c10d backend. Ranks find one another through `store`, but for parts of the default group (`is_world`) that have a name of their own.
     `for_gloo`: the group goes on saying that it is Gloo's.
 
     NotImplementedError: the ranks can't share memory, on all of them.
     """
+    _have_buckets_mapped()
     device = next((kind for kind in Backend.backend_capability["rondo"] if kind != "cpu"), "")
     return load().create(store, rank, size, timeout.total_seconds(), name, is_world, list(global_ranks), for_gloo, device)
 
