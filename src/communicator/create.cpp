@@ -259,6 +259,7 @@ Result<CommunicatorParts> join(Bootstrap& bootstrap, std::uint32_t rank, std::ui
   auto transport = make_transport(parts, *infos, own_bytes + room_for_children + symmetric_bytes, bootstrap, deadline_ns);
   if (!transport) return transport.error();
   crash_point("creation: transport chosen");
+  if ((*transport)->segment_bytes() == 0) symmetric_bytes = 0;
   // The last words stay behind all else.
   parts.family = std::make_shared<Family>(std::move(*transport), rank, own_bytes - last_words_bytes, room_for_children, symmetric_bytes);
   parts.transport = std::shared_ptr<Transport>(parts.family, &parts.family->transport());

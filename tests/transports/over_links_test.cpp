@@ -280,3 +280,17 @@ TEST_CASE("ranks that leave after their last call over message links harm nobody
   };
   CHECK(complaints(run_processes(3, body, patient_over(links))) == "");
 }
+
+TEST_CASE("between ranks that share no memory allocate() gives ordinary memory") {
+  const auto body = [](Communicator& communicator) -> std::string {
+    constexpr std::uint64_t count = 100'000;
+    const auto memory = communicator.allocate(count * sizeof(float));
+    if (!memory) return to_string(memory.error());
+    auto* const values = static_cast<float*>(memory->get());
+    if (std::any_of(values, values + count, [](float value) { return value != 0; })) return "it isn't zeroed";
+    std::fill_n(values, count, 1.0f);
+    if (auto done = communicator.all_reduce(values, values, count, DataType::f32); !done) return to_string(done.error());
+    return std::count(values, values + count, static_cast<float>(communicator.size())) == count ? "" : "a wrong sum";
+  };
+  CHECK(complaints(run_processes(2, body, over(each_link()))) == "");
+}
