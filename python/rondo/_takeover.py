@@ -35,7 +35,8 @@ def install():
 
     # Torch reads and writes the options of what it takes for Gloo; of other backends Python doesn't see them.
     Backend.options = property(lambda backend: _backend.load().options(backend))
-    Backend._set_default_timeout = Backend.set_timeout
+    # What DEBUG=DETAIL wraps a backend in has no time limit of its own in torch 2.11.
+    Backend._set_default_timeout = lambda backend, timeout: getattr(backend, "wrapped_pg", backend).set_timeout(timeout)
 
     class LooksLikeGloo(type):
         def __instancecheck__(cls, instance):

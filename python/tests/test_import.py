@@ -4,6 +4,10 @@ import os
 import subprocess
 import sys
 
+import pytest
+import torch
+from torch.torch_version import TorchVersion
+
 
 def test_torch_is_imported_whatever_happens_to_the_backend():
     program = """
@@ -47,4 +51,16 @@ else:
     raise SystemExit("no error")
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.skipif(TorchVersion(torch.__version__) < "2.14", reason="this torch knows only plugins that are loaded with it")
+def test_the_name_is_found_where_plugins_are_not_loaded():
+    program = """
+import torch, torch.distributed as dist
+assert "rondo" not in dist.Backend.backend_list
+dist.init_process_group("rondo", store=dist.HashStore(), rank=0, world_size=1)
+dist.all_reduce(torch.ones(4))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, env=dict(os.environ, TORCH_DEVICE_BACKEND_AUTOLOAD="0"))
     assert done.returncode == 0, done.stderr

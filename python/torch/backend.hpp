@@ -112,7 +112,8 @@ class Backend final : public c10d::Backend {
   Operation operation(const CallId& id, Tensors inputs, Tensors outputs, bool async);
   /// The same of one without tensors.
   Operation operation(const CallId& id);
-  /// Runs calls of the library, one after the other, or starts them. The operation has ended when all of them have.
+  /// Runs calls of the library, one after the other, or starts them. The operation has ended when all of them have. Null where they have been run: torch asks
+  /// for no work then (opts.asyncOp), but for its profiler's sake.
   WorkPointer run(Operation operation, at::ArrayRef<rondo_call> calls, Timing timing);
   /// An operation on tensors of a device, which was begun there: `enqueue` enqueues it, by a communicator on a stream, and returns a status.
   template <class Enqueue>

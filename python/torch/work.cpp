@@ -33,6 +33,7 @@ at::Tensor Operation::received(const at::Tensor& tensor, bool filled) {
 }
 
 void Operation::copy_out() const {
+  if (copies.empty()) return;
   const at::AutoDispatchBelowAutograd below;
   for (const auto& [from, to] : copies) to.copy_(from);
 }
