@@ -5,6 +5,7 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/byte_kernels.cpp"
 #include <hwy/foreach_target.h>
 
+#include "kernels/cpu/choose.hpp"
 #include "kernels/cpu/enter-inl.hpp"
 #include "kernels/cpu/table.hpp"
 
@@ -43,7 +44,7 @@ HWY_AFTER_NAMESPACE();
 namespace rondo::kernels {
 HWY_EXPORT(enter_byte);
 void add_byte_kernels(KernelTable& table) {
-  HWY_DYNAMIC_DISPATCH(enter_byte)(table);
+  RONDO_DISPATCH(enter_byte)(table);
 }
 }  // namespace rondo::kernels
 #endif

@@ -5,6 +5,7 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/checked_kernels.cpp"
 #include <hwy/foreach_target.h>
 
+#include "kernels/cpu/choose.hpp"
 #include "kernels/cpu/columns-inl.hpp"
 #include "kernels/cpu/reduce-inl.hpp"
 #include "kernels/cpu/table.hpp"
@@ -81,7 +82,7 @@ HWY_AFTER_NAMESPACE();
 namespace rondo::kernels {
 HWY_EXPORT(enter_checked);
 void add_checked_kernels(KernelTable& table) {
-  HWY_DYNAMIC_DISPATCH(enter_checked)(table);
+  RONDO_DISPATCH(enter_checked)(table);
 }
 }  // namespace rondo::kernels
 #endif

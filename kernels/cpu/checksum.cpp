@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "base/cache_hints.hpp"
+#include "kernels/cpu/choose.hpp"
 #include "kernels/cpu/columns-inl.hpp"
 #include "rondo/checksum.hpp"
 
@@ -72,18 +73,18 @@ HWY_EXPORT(checksum_value);
 
 // In this namespace: where there is one instruction set alone, a qualified name can't be dispatched.
 static void dispatch_add(std::uint8_t* state, const void* from, std::uint64_t bytes) {
-  HWY_DYNAMIC_DISPATCH(checksum_add)(state, static_cast<const std::uint8_t*>(from), bytes);
+  RONDO_DISPATCH(checksum_add)(state, static_cast<const std::uint8_t*>(from), bytes);
 }
 static void dispatch_publish(std::uint8_t* state, void* to, const void* from, std::uint64_t bytes) {
-  HWY_DYNAMIC_DISPATCH(checksum_publish)(state, static_cast<std::uint8_t*>(to), static_cast<const std::uint8_t*>(from), bytes);
+  RONDO_DISPATCH(checksum_publish)(state, static_cast<std::uint8_t*>(to), static_cast<const std::uint8_t*>(from), bytes);
 }
 static void dispatch_pull(std::uint8_t* state, void* to, const void* from, std::uint64_t bytes) {
-  HWY_DYNAMIC_DISPATCH(checksum_pull)(state, static_cast<std::uint8_t*>(to), static_cast<const std::uint8_t*>(from), bytes);
+  RONDO_DISPATCH(checksum_pull)(state, static_cast<std::uint8_t*>(to), static_cast<const std::uint8_t*>(from), bytes);
 }
 static void dispatch_stream(std::uint8_t* state, void* to, const void* from, std::uint64_t bytes) {
-  HWY_DYNAMIC_DISPATCH(checksum_stream)(state, static_cast<std::uint8_t*>(to), static_cast<const std::uint8_t*>(from), bytes);
+  RONDO_DISPATCH(checksum_stream)(state, static_cast<std::uint8_t*>(to), static_cast<const std::uint8_t*>(from), bytes);
 }
-static std::uint64_t dispatch_value(const std::uint8_t* state) { return HWY_DYNAMIC_DISPATCH(checksum_value)(state); }
+static std::uint64_t dispatch_value(const std::uint8_t* state) { return RONDO_DISPATCH(checksum_value)(state); }
 
 }  // namespace kernels
 

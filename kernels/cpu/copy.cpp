@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "base/cache_hints.hpp"
+#include "kernels/cpu/choose.hpp"
 #include "kernels/cpu/table.hpp"
 #include "rondo/kernels.hpp"
 
@@ -104,24 +105,24 @@ HWY_EXPORT(pull_by_lines);
 HWY_EXPORT(this_target);
 
 const char* chosen_target() {
-  return HWY_DYNAMIC_DISPATCH(this_target)();
+  return RONDO_DISPATCH(this_target)();
 }
 
 // In this namespace: where there is one instruction set alone, a qualified name can't be dispatched.
 static void dispatch_streamed(void* to, const void* from, std::uint64_t bytes) {
-  HWY_DYNAMIC_DISPATCH(copy_streamed)(static_cast<std::uint8_t*>(to), static_cast<const std::uint8_t*>(from), bytes);
+  RONDO_DISPATCH(copy_streamed)(static_cast<std::uint8_t*>(to), static_cast<const std::uint8_t*>(from), bytes);
 }
 
 static void dispatch_by_vectors(void* to, const void* from, std::uint64_t bytes) {
-  HWY_DYNAMIC_DISPATCH(copy_by_vectors)(static_cast<std::uint8_t*>(to), static_cast<const std::uint8_t*>(from), bytes);
+  RONDO_DISPATCH(copy_by_vectors)(static_cast<std::uint8_t*>(to), static_cast<const std::uint8_t*>(from), bytes);
 }
 
 static void dispatch_by_lines(void* to, const void* from, std::uint64_t bytes) {
-  HWY_DYNAMIC_DISPATCH(copy_by_lines)(static_cast<std::uint8_t*>(to), static_cast<const std::uint8_t*>(from), bytes);
+  RONDO_DISPATCH(copy_by_lines)(static_cast<std::uint8_t*>(to), static_cast<const std::uint8_t*>(from), bytes);
 }
 
 static void dispatch_pull(void* to, const void* from, std::uint64_t bytes, std::uint64_t asked_bytes) {
-  HWY_DYNAMIC_DISPATCH(pull_by_lines)(static_cast<std::uint8_t*>(to), static_cast<const std::uint8_t*>(from), bytes, asked_bytes);
+  RONDO_DISPATCH(pull_by_lines)(static_cast<std::uint8_t*>(to), static_cast<const std::uint8_t*>(from), bytes, asked_bytes);
 }
 
 /// Fewer bytes than this are copied plainly whatever the caller says: the fence costs more than it saves.

@@ -5,6 +5,7 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/float_kernels.cpp"
 #include <hwy/foreach_target.h>
 
+#include "kernels/cpu/choose.hpp"
 #include "kernels/cpu/enter-inl.hpp"
 #include "kernels/cpu/table.hpp"
 
@@ -23,7 +24,7 @@ HWY_AFTER_NAMESPACE();
 namespace rondo::kernels {
 HWY_EXPORT(enter_float);
 void add_float_kernels(KernelTable& table) {
-  HWY_DYNAMIC_DISPATCH(enter_float)(table);
+  RONDO_DISPATCH(enter_float)(table);
 }
 }  // namespace rondo::kernels
 #endif

@@ -5,6 +5,7 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/short_kernels.cpp"
 #include <hwy/foreach_target.h>
 
+#include "kernels/cpu/choose.hpp"
 #include "kernels/cpu/enter-inl.hpp"
 #include "kernels/cpu/table.hpp"
 
@@ -22,7 +23,7 @@ HWY_AFTER_NAMESPACE();
 namespace rondo::kernels {
 HWY_EXPORT(enter_short);
 void add_short_kernels(KernelTable& table) {
-  HWY_DYNAMIC_DISPATCH(enter_short)(table);
+  RONDO_DISPATCH(enter_short)(table);
 }
 }  // namespace rondo::kernels
 #endif

@@ -5,7 +5,7 @@
 
 namespace rondo::kernels {
 
-/// Each enters its types' kernels for the instruction set that Highway chooses now.
+/// Each enters its types' kernels for the instruction set that is chosen now (choose.hpp).
 void add_float_kernels(KernelTable& table);
 void add_half_kernels(KernelTable& table);
 void add_byte_kernels(KernelTable& table);
@@ -14,11 +14,10 @@ void add_word_kernels(KernelTable& table);
 void add_wire_kernels(KernelTable& table);
 void add_checked_kernels(KernelTable& table);
 
-/// The whole table for the instruction set that Highway chooses now: the best one unless
-/// hwy::SetSupportedTargetsForTest said otherwise. cpu_kernels() calls it once.
+/// The whole table for that instruction set. cpu_kernels() calls it once.
 KernelTable make_kernel_table();
 
-/// The instruction set that Highway chooses now.
+/// The name of that instruction set.
 const char* chosen_target();
 
 }  // namespace rondo::kernels

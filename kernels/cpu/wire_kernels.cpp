@@ -6,6 +6,7 @@
 #include <hwy/foreach_target.h>
 
 #include "kernels/cpu/table.hpp"
+#include "kernels/cpu/choose.hpp"
 #include "kernels/cpu/wire-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -23,7 +24,7 @@ HWY_AFTER_NAMESPACE();
 namespace rondo::kernels {
 HWY_EXPORT(enter_wire);
 void add_wire_kernels(KernelTable& table) {
-  HWY_DYNAMIC_DISPATCH(enter_wire)(table);
+  RONDO_DISPATCH(enter_wire)(table);
 }
 }  // namespace rondo::kernels
 #endif

@@ -5,6 +5,7 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/word_kernels.cpp"
 #include <hwy/foreach_target.h>
 
+#include "kernels/cpu/choose.hpp"
 #include "kernels/cpu/enter-inl.hpp"
 #include "kernels/cpu/table.hpp"
 
@@ -23,7 +24,7 @@ HWY_AFTER_NAMESPACE();
 namespace rondo::kernels {
 HWY_EXPORT(enter_word);
 void add_word_kernels(KernelTable& table) {
-  HWY_DYNAMIC_DISPATCH(enter_word)(table);
+  RONDO_DISPATCH(enter_word)(table);
 }
 }  // namespace rondo::kernels
 #endif

@@ -22,8 +22,10 @@ TEST_CASE("each instruction set has a table of its own, and the best one is chos
       CHECK(std::string(targets[a].name) != targets[b].name);
       CHECK(targets[a].table.reduce != targets[b].table.reduce);
     }
-  CHECK(std::string(rondo::cpu_kernel_target()) == targets.front().name);
-  CHECK(rondo::cpu_kernels().reduce == targets.front().table.reduce);
+  const bool too_wide = std::string(targets.front().name) == "AVX3" && rondo::kernels::has_slow_wide_vectors();
+  const auto& best = too_wide ? targets.at(1) : targets.front();
+  CHECK(std::string(rondo::cpu_kernel_target()) == best.name);
+  CHECK(rondo::cpu_kernels().reduce == best.table.reduce);
 }
 
 TEST_CASE("a kernel exists exactly where the operation is defined on the type") {
