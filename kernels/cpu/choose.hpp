@@ -18,7 +18,7 @@ extern std::atomic<std::size_t> target_index;
 /// loop of calls.
 bool has_slow_wide_vectors();
 
-/// Takes the best one that Highway supports now, but no vectors of 64 bytes where they are slow. Runs by itself when the library is loaded; tests call it again.
+/// Takes the best one that Highway supports now, but no vectors of 64 bytes where they are slow. Runs when the library is loaded; tests call it again.
 void choose_target();
 
 }  // namespace rondo::kernels
