@@ -5,8 +5,8 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/wire_kernels.cpp"
 #include <hwy/foreach_target.h>
 
-#include "kernels/cpu/table.hpp"
 #include "kernels/cpu/choose.hpp"
+#include "kernels/cpu/table.hpp"
 #include "kernels/cpu/wire-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();

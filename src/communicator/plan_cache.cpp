@@ -65,7 +65,7 @@ Result<Plan> PlanCache::plan(const PlanKey& key) const {
   request.wire = key.wire;
   if (key.in_place) request.alias = Alias::same;
   auto planned = plan_call(*source_.topology, source_.cost, source_.options, request);
-  return planned && !runs_as(key, *planned).symmetric && key.symmetric ? plan(ordinary(key)) : std::move(planned);
+  return !planned || runs_as(key, *planned) == key ? std::move(planned) : plan(ordinary(key));
 }
 
 /// Where peers can read the buffers and the plan doesn't, the call is one on ordinary memory, so that ranks whose buffers are ordinary make the same one.

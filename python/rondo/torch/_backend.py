@@ -46,6 +46,7 @@ def load():
     return adapter
 
 
+@functools.cache  # to count GPUs takes milliseconds
 def _have_buckets_mapped():
     """DistributedDataParallel asks a backend for its buckets' memory if this variable says so, which torch hasn't by default. So do the backends for GPUs: where
     there are any it is left alone."""
