@@ -19,8 +19,11 @@ std::optional<Error> Communicator::Impl::diagnose_links(const Channel& channel, 
   parts_.status_links->take_in();
   if (has_lifelines_) tend_lifelines();
   if (auto error = find_told_mismatch()) return error;
-  if (auto error = find_told_failure(channel, operation)) return error;
-  if (auto error = find_lost_link(channel, operation)) return error;
+  if (auto error = find_told_failure(channel, operation, last_words_ns)) return error;
+  if (auto error = find_lost_link(channel, operation)) {
+    auto cause = find_told_failure(channel, operation, 0);  // what is still under way can't save this call any more
+    return cause ? cause : error;
+  }
   if (now_ns() - operation.started_ns < tell_after_ns) return std::nullopt;
   call_awaited(channel, operation);
   if (&channel == main_.get()) parts_.status_links->tell_waiting(own_call());
@@ -64,13 +67,13 @@ std::optional<Error> Communicator::Impl::find_message_mismatch(const Channel& ch
 }
 
 /// Whoever fails takes all others along, whatever they wait for; but one that failed in a later call has done its part of this
-/// one, and what it sent for it may still be under way. The first cause goes round, and so names whom it is about.
-std::optional<Error> Communicator::Impl::find_told_failure(const Channel& channel, const Operation& operation) const {
+/// one, and what it sent for it may still be under way, for `patience_ns`. The first cause goes round, and so names whom it is about.
+std::optional<Error> Communicator::Impl::find_told_failure(const Channel& channel, const Operation& operation, std::int64_t patience_ns) const {
   for (const std::uint32_t peer : parts_.status_links->peers()) {
     const Notice& notice = parts_.status_links->of(peer);
     if (notice.kind != Notice::Kind::failed) continue;
     const bool past = &channel == main_.get() && notice.call.sequence > operation.run.call();
-    if (past && notice.code != Errc::aborted && now_ns() - notice.heard_ns < last_words_ns) continue;
+    if (past && notice.code != Errc::aborted && now_ns() - notice.heard_ns < patience_ns) continue;
     return passed_on(peer, notice.code, notice.text);
   }
   return std::nullopt;

@@ -278,7 +278,7 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   bool has_gone(std::uint32_t peer, std::int64_t now) const;
   std::optional<Error> find_told_mismatch() const;
   std::optional<Error> find_message_mismatch(const Channel& channel, const Operation& operation) const;
-  std::optional<Error> find_told_failure(const Channel& channel, const Operation& operation) const;
+  std::optional<Error> find_told_failure(const Channel& channel, const Operation& operation, std::int64_t patience_ns) const;
   void call_awaited(const Channel& channel, const Operation& operation) const;
   std::optional<Error> find_lost_link(const Channel& channel, const Operation& operation) const;
   std::string slowest_link(const Channel& channel, const Operation& operation) const;

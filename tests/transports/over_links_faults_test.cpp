@@ -42,6 +42,16 @@ TEST_CASE("ranks that disagree over message links all raise an error within a se
     }
 }
 
+TEST_CASE("a rank over message links that comes late hears why the others failed, though one of them is gone that never called it") {
+  const std::string links = each_link();
+  const Disagreement roots = disagreements()[10];
+  const auto body = [&roots](Communicator& communicator) {
+    if (communicator.rank() == 2) sleep_ms(50);
+    return mismatch(communicator, roots, bound_seconds);
+  };
+  for (int i = 0; i < 5; ++i) CHECK(complaints(run_processes(3, body, over(links))) == "");
+}
+
 TEST_CASE("a sender and a receiver over message links that disagree on the count both raise a mismatch, and so do the others") {
   const std::string links = each_link();
   const auto body = [](Communicator& communicator) { return pair_mismatch(communicator, bound_seconds); };

@@ -122,7 +122,6 @@ class TcpTransport final : public Transport {
       Peer& peer = peers_[rank];
       if (watches) peer.connection->watch();
       if (peer.connection->has_unwritten()) peer.connection->write();
-      if (peer.connection->has_ended() || peer.refusal) note_end(peer, now);
     }
     std::array<epoll_event, 64> events;
     const int ready = epoll_wait(poller_.get(), events.data(), static_cast<int>(events.size()), 0);
@@ -130,6 +129,9 @@ class TcpTransport final : public Transport {
       if (const std::uint32_t rank = events[static_cast<std::size_t>(i)].data.u32; rank == callers) seat_.listener().look();
       else read(rank);
     meet(now);
+    // behind the reading, however long this rank was kept from it
+    for (const std::uint32_t rank : known_)
+      if (Peer& peer = peers_[rank]; peer.connection->has_ended() || peer.refusal) note_end(peer, now);
   }
 
   void leave() override {
