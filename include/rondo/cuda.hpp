@@ -83,6 +83,13 @@ class CudaCommunicator {
   /// says of earlier calls.
   Result<void> run(const Call& call, void* stream);
 
+  /// Communicator::all_reduce_fused() on GPU memory, enqueued on `stream`: one launch that reads and writes the tensors where they lie, with slots of
+  /// the bucket's wire type where it has one. Tensors of f32, f16 or bf16, in 900 places at most: those that follow one another in memory are in one. Ranks
+  /// agree on the sum of the counts, the type, the operation and the wire type, not on the cuts; run() of an all_reduce is another call (mismatch). The list is
+  /// read before it returns, or kept by the graph that is captured. Errors: as run(); invalid_argument names the tensor; unsupported: another type, more
+  /// places, a wire type where a plan was brought along.
+  Result<void> all_reduce_fused(const Bucket& bucket, void* stream);
+
   /// Enqueues this rank's ends of messages, which run side by side: none waits for another but for those before it between the same two ranks, the same
   /// way. Messages between two ranks are matched in their order. Nobody else takes part, and they have no place in the collectives' order; yet what this
   /// rank enqueues is run one after the other, so that a message that waits for its peer holds up this rank's calls behind it. Buffers as run()'s; where ranks

@@ -47,6 +47,10 @@ rondo_status rondo_cuda_create(rondo_communicator* host, int device, const rondo
 /** Enqueues a call on `stream`, a cudaStream_t of this rank's GPU, and returns; as rondo::CudaCommunicator::run(). */
 rondo_status rondo_cuda_run(rondo_cuda_communicator* communicator, const rondo_call* call, void* stream);
 
+/** Enqueues an all_reduce of a list of tensors on `stream`, one launch; as rondo::CudaCommunicator::all_reduce_fused(). Tensors of RONDO_F32, RONDO_F16 or
+ * RONDO_BF16, in 900 places at most. */
+rondo_status rondo_cuda_all_reduce_fused(rondo_cuda_communicator* communicator, const rondo_bucket* bucket, void* stream);
+
 /** One end of a message between two ranks, or of one to oneself; as rondo::CudaMessage. */
 typedef struct rondo_cuda_message {
   int sends;       /**< not 0: to `peer`; 0: it is received from there */

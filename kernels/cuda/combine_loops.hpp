@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/cuda/lanes.hpp"
 #include "kernels/cuda/operations.hpp"
@@ -127,26 +128,36 @@ RONDO_HD inline WidePack<typename A::Element, bytes> leaf(const A& arithmetic, c
 constexpr std::uint32_t sources_in_leaf = 4;
 constexpr std::uint32_t most_sources = sources_in_leaf * 32 - 1;  ///< as many as five levels of leaves and a rest have room for
 
-/// Any number of sources, one pack.
-template <unsigned bytes, class A>
-RONDO_HD inline Pack<typename A::Element, bytes> combine_any(const A& arithmetic, const KernelCall& call, std::uint64_t offset, unsigned length) {
+template <unsigned n>
+using Sources = std::integral_constant<unsigned, n>;
+
+/// Any number of sources along the tree: leaf(Sources<n>(), source) gives n of them, from `source` on, combined.
+template <unsigned bytes, class A, class Leaf>
+RONDO_HD inline typename Tree<A, bytes>::Block combine_leaves(const A& arithmetic, std::uint32_t sources, const Leaf& leaf) {
   using T = Tree<A, bytes>;
   T tree;
   std::uint32_t source = 0;
   RONDO_ROLLED
-  for (; source + sources_in_leaf <= call.source_count; source += sources_in_leaf)
-    tree.add(arithmetic, leaf<sources_in_leaf, bytes>(arithmetic, call, source, offset, length));
+  for (; source + sources_in_leaf <= sources; source += sources_in_leaf) tree.add(arithmetic, leaf(Sources<sources_in_leaf>(), source));
   typename T::Block rest{};
-  const std::uint32_t left = call.source_count - source;
-  if (left >= 2) rest = leaf<2, bytes>(arithmetic, call, source, offset, length);
+  const std::uint32_t left = sources - source;
+  if (left >= 2) rest = leaf(Sources<2>(), source);
   if ((left & 1) != 0) {
-    const auto last = leaf<1, bytes>(arithmetic, call, call.source_count - 1, offset, length);
+    const auto last = leaf(Sources<1>(), sources - 1);
     rest = left == 3 ? T::combined(arithmetic, rest, last) : last;
   }
-  rest = tree.all(arithmetic, rest, left != 0);
+  return tree.all(arithmetic, rest, left != 0);
+}
+
+/// Any number of sources, one pack.
+template <unsigned bytes, class A>
+RONDO_HD inline Pack<typename A::Element, bytes> combine_any(const A& arithmetic, const KernelCall& call, std::uint64_t offset, unsigned length) {
+  const auto sum = combine_leaves<bytes>(arithmetic, call.source_count, [&](auto n, std::uint32_t source) {
+    return leaf<decltype(n)::value, bytes>(arithmetic, call, source, offset, length);
+  });
   Pack<typename A::Element, bytes> result;
   RONDO_UNROLL
-  for (unsigned w = 0; w < result.words_in_pack; ++w) result.words[w] = arithmetic.narrow(rest.words[w]);
+  for (unsigned w = 0; w < result.words_in_pack; ++w) result.words[w] = arithmetic.narrow(sum.words[w]);
   return result;
 }
 

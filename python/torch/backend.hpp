@@ -60,7 +60,7 @@ class Backend final : public c10d::Backend {
   WorkPointer allreduce_coalesced(Tensors& tensors, const c10d::AllreduceCoalescedOptions& options) override;
   /// Starts the average of all ranks' tensors, in place; of floats by way of `wire`, half or bfloat16, if it is given.
   WorkPointer average(const at::Tensor& tensor, std::optional<at::ScalarType> wire);
-  WorkPointer average_on_device(Operation operation, const at::Tensor& tensor, at::ScalarType wire);
+  WorkPointer reduce_on_device(Operation operation, const rondo_bucket& bucket);
   WorkPointer reduce(Tensors& tensors, const c10d::ReduceOptions& options) override;
   WorkPointer reduce_scatter(Tensors& outputs, std::vector<Tensors>& inputs, const c10d::ReduceScatterOptions& options) override;
   WorkPointer _reduce_scatter_base(at::Tensor& output, at::Tensor& input, const c10d::ReduceScatterOptions& options) override;

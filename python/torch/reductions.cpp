@@ -36,6 +36,12 @@ void check_scattered(const CallId& id, const at::Tensor& input, const at::Tensor
   check_types(id, input, output);
 }
 
+/// What a GPU's blocks take a list of: as many tensors, of such a type. Equal on all ranks.
+bool is_device_list(const Tensors& tensors) {
+  const auto type = tensors.front().scalar_type();
+  return tensors.size() <= 900 && (type == at::kFloat || type == at::kHalf || type == at::kBFloat16);
+}
+
 /// Lists of one type: a list operand has one.
 rondo_bucket bucket_of(const Tensors& room, const Reduction& reduction, std::vector<rondo_tensor>& list) {
   for (const at::Tensor& tensor : room)
@@ -48,19 +54,6 @@ rondo_bucket bucket_of(const Tensors& room, const Reduction& reduction, std::vec
   bucket.op = reduction.op;
   bucket.factor = reduction.factor;
   return bucket;
-}
-
-/// Floats in the memory of a device.
-struct Floats {
-  void* data;
-  rondo_cuda_float type;
-};
-
-/// `to` becomes `from` times a scale, on a stream.
-rondo_status cast(Floats to, Floats from, std::uint64_t count, float scale, void* stream) {
-  const void* const source = from.data;
-  const rondo_cuda_lists lists{sizeof(rondo_cuda_lists), &count, &source, &to.data, 1, 1, 1, from.type, to.type, scale};
-  return rondo_cuda_combine_lists(&lists, stream);
 }
 
 }  // namespace
@@ -87,13 +80,14 @@ WorkPointer Backend::allreduce_coalesced(Tensors& tensors, const c10d::Allreduce
   Operation operation = this->operation(id, {}, tensors, options.asyncOp);
   Tensors room;
   for (const at::Tensor& tensor : tensors) room.push_back(operation.received(tensor, true));
-  if (operation.on) {  // one call after the other, in one stream
+  if (operation.on && !is_device_list(tensors)) {  // one call after the other, in one stream
     std::vector<rondo_call> calls;
     for (at::Tensor& tensor : room) calls.push_back(reduction_call(RONDO_ALL_REDUCE, reduction, tensor, tensor, tensor.numel()));
     return run(std::move(operation), calls, timing(options));
   }
   std::vector<rondo_tensor> list;
   const rondo_bucket bucket = bucket_of(room, reduction, list);
+  if (operation.on) return reduce_on_device(std::move(operation), bucket);
   return run(
       std::move(operation), timing(options), [&](rondo_communicator* communicator) { return rondo_all_reduce_fused(communicator, &bucket); },
       [&](rondo_communicator* communicator, rondo_work** started) { return rondo_start_all_reduce_fused(communicator, &bucket, started); });
@@ -109,26 +103,17 @@ WorkPointer Backend::average(const at::Tensor& tensor, std::optional<at::ScalarT
     const rondo_call call = reduction_call(RONDO_ALL_REDUCE, reduction, room.front(), room.front(), tensor.numel());
     return run(std::move(operation), call, {group_.timeout(), true});
   }
-  if (operation.on) return average_on_device(std::move(operation), room.front(), *wire);
   std::vector<rondo_tensor> list;
   rondo_bucket bucket = bucket_of(room, reduction, list);
   bucket.wire = *wire == at::kHalf ? RONDO_WIRE_F16 : RONDO_WIRE_BF16;
+  if (operation.on) return reduce_on_device(std::move(operation), bucket);
   return start(std::move(operation),
                [&](rondo_communicator* communicator, rondo_work** started) { return rondo_start_all_reduce_fused(communicator, &bucket, started); });
 }
 
-/// `tensor`, of floats, by way of a copy in the narrower type, which is divided before it is rounded, so that its sum doesn't overflow.
-WorkPointer Backend::average_on_device(Operation operation, const at::Tensor& tensor, at::ScalarType wire) {
-  const at::AutoDispatchBelowAutograd below;
-  const auto count = static_cast<std::uint64_t>(tensor.numel());
-  at::Tensor narrow = at::empty(tensor.sizes(), tensor.options().dtype(wire));  // of the call's stream, which it goes back to
-  const rondo_cuda_float type = wire == at::kHalf ? RONDO_CUDA_F16 : RONDO_CUDA_BF16;
-  const rondo_call sum = reduction_call(RONDO_ALL_REDUCE, reduced(operation.id, wire, c10d::ReduceOp::SUM), narrow, narrow, tensor.numel());
+WorkPointer Backend::reduce_on_device(Operation operation, const rondo_bucket& bucket) {
   return run_on_device(std::move(operation), [&](rondo_cuda_communicator* communicator, void* stream) {
-    rondo_status status = cast({narrow.data_ptr(), type}, {tensor.data_ptr(), RONDO_CUDA_F32}, count, 1 / static_cast<float>(size_), stream);
-    if (status == RONDO_SUCCESS) status = rondo_cuda_run(communicator, &sum, stream);
-    if (status == RONDO_SUCCESS) status = cast({tensor.data_ptr(), RONDO_CUDA_F32}, {narrow.data_ptr(), type}, count, 1, stream);
-    return status;
+    return rondo_cuda_all_reduce_fused(communicator, &bucket, stream);
   });
 }
 

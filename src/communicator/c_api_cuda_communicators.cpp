@@ -73,6 +73,15 @@ rondo_status rondo_cuda_run(rondo_cuda_communicator* communicator, const rondo_c
   });
 }
 
+rondo_status rondo_cuda_all_reduce_fused(rondo_cuda_communicator* communicator, const rondo_bucket* bucket, void* stream) {
+  return guarded([&]() -> Result<void> {
+    if (auto error = find_null({{"communicator", communicator}})) return *error;
+    if (auto error = wrong_bucket(bucket)) return *error;
+    const auto tensors = tensors_of(*bucket);
+    return communicator->value.all_reduce_fused(bucket_of(*bucket, tensors), stream);
+  });
+}
+
 rondo_status rondo_cuda_exchange(rondo_cuda_communicator* communicator, const rondo_cuda_message* messages, uint64_t count) {
   return guarded([&]() -> Result<void> {
     if (auto error = find_null({{"communicator", communicator}})) return *error;

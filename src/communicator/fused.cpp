@@ -1,84 +1,9 @@
-// all_reduce_fused: its list judged and made a table; what runs is the all_reduce of all elements (docs/design/0012-fused-buckets.md).
-#include <algorithm>
-#include <string>
-
+// all_reduce_fused: what runs is the all_reduce of all elements of its list (docs/design/0012-fused-buckets.md).
+#include "communicator/bucket.hpp"
 #include "communicator/impl.hpp"
 
 namespace rondo {
 namespace {
-
-Error wrong_list(const std::string& detail) { return Error{Errc::invalid_argument, detail, 0, "all_reduce_fused"}; }
-
-std::uintptr_t memory_place(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
-
-/// What is wrong with a tensor by itself, or nothing.
-std::string fault_of(const Tensor& tensor, std::uint64_t element_bytes) {
-  if (tensor.count == 0) return "";
-  const std::string with_count = ", with count " + std::to_string(tensor.count);
-  if (tensor.input == nullptr) return "input is null" + with_count;
-  if (tensor.output == nullptr) return "output is null" + with_count;
-  for (const void* pointer : {tensor.input, static_cast<const void*>(tensor.output)})
-    if (memory_place(pointer) % element_bytes != 0)
-      return std::string(pointer == tensor.input ? "input" : "output") + " is not aligned to its elements (" + std::to_string(element_bytes) + " bytes)";
-  return "";
-}
-
-/// An output's memory.
-struct Range {
-  std::uintptr_t begin = 0;
-  std::uintptr_t end = 0;
-  std::size_t tensor = 0;
-};
-
-std::string pair_of(std::size_t a, std::size_t b) { return "tensors " + std::to_string(std::min(a, b)) + " and " + std::to_string(std::max(a, b)); }
-
-/// An output that overlaps another one, or an input that it isn't.
-std::optional<std::string> find_overlap(std::span<const Tensor> tensors, std::uint64_t element_bytes) {
-  std::vector<Range> outputs;
-  outputs.reserve(tensors.size());
-  for (std::size_t t = 0; t < tensors.size(); ++t)
-    if (tensors[t].count != 0) outputs.push_back({memory_place(tensors[t].output), memory_place(tensors[t].output) + tensors[t].count * element_bytes, t});
-  std::sort(outputs.begin(), outputs.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
-  for (std::size_t k = 1; k < outputs.size(); ++k)
-    if (outputs[k - 1].end > outputs[k].begin)
-      return "the outputs of " + pair_of(outputs[k - 1].tensor, outputs[k].tensor) + " overlap; accepted: memory of its own for each";
-  for (std::size_t t = 0; t < tensors.size(); ++t) {
-    if (tensors[t].count == 0) continue;
-    const std::uintptr_t begin = memory_place(tensors[t].input);
-    const std::uintptr_t end = begin + tensors[t].count * element_bytes;
-    const auto behind = std::lower_bound(outputs.begin(), outputs.end(), end, [](const Range& range, std::uintptr_t at) { return range.begin < at; });
-    if (behind == outputs.begin()) continue;
-    const Range& last = *(behind - 1);  // of the outputs that begin before the input ends: the others end before it begins
-    if (last.end <= begin || (last.tensor == t && last.begin == begin)) continue;
-    if (last.tensor == t)
-      return "input and output of tensor " + std::to_string(t) + " overlap in a way that is not in place; accepted: separate buffers, or the same memory";
-    return "the output of tensor " + std::to_string(last.tensor) + " overlaps the input of tensor " + std::to_string(t) + "; accepted: its own alone";
-  }
-  return std::nullopt;
-}
-
-/// A list in one piece.
-Result<SegmentTable> table_of(const Bucket& bucket) {
-  if (static_cast<std::size_t>(bucket.type) >= data_type_count) return wrong_list("unknown type " + std::to_string(static_cast<int>(bucket.type)));
-  if (bucket.scale != 1 && bucket.op != ReduceOp::premul_sum)
-    return wrong_list("scale " + std::to_string(bucket.scale) + " without premul_sum; accepted: premul_sum on all ranks, each with a scale of its own");
-  const std::uint64_t element_bytes = size_of(bucket.type);
-  const std::uint64_t most = (std::uint64_t{1} << 62) / element_bytes;
-  std::uint64_t count = 0;
-  for (std::size_t t = 0; t < bucket.tensors.size(); ++t) {
-    const Tensor& tensor = bucket.tensors[t];
-    const std::string fault = fault_of(tensor, element_bytes);
-    if (!fault.empty()) return wrong_list("tensor " + std::to_string(t) + ": " + fault);
-    if (tensor.count > most - count)
-      return wrong_list("tensor " + std::to_string(t) + ", with count " + std::to_string(tensor.count) + " of " + std::string(to_string(bucket.type)) +
-                        ", makes the list longer than 2^62 bytes");
-    count += tensor.count;
-  }
-  if (auto overlap = find_overlap(bucket.tensors, element_bytes)) return wrong_list(*overlap);
-  SegmentTable table;
-  for (const Tensor& tensor : bucket.tensors) table.add(tensor.input, tensor.output, tensor.count * element_bytes);
-  return table;
-}
 
 Task task_of(const Bucket& bucket, const SegmentTable& table) {
   const std::uint64_t count = table.bytes() / size_of(bucket.type);
@@ -97,23 +22,12 @@ std::shared_ptr<Operation> operation_of(const Bucket& bucket, SegmentTable table
 
 }  // namespace
 
-std::optional<Error> Communicator::Impl::wrong_wire(const Bucket& bucket) const {
-  if (!bucket.wire) return std::nullopt;
-  const auto unsupported = [](const std::string& detail) { return Error{Errc::unsupported, detail, 0, "all_reduce_fused"}; };
-  if (*bucket.wire != DataType::f16 && *bucket.wire != DataType::bf16)
-    return wrong_list("a wire of " + std::string(to_string(*bucket.wire)) + "; accepted: f16 and bf16");
-  if (bucket.type != DataType::f32) return wrong_list("a wire type with tensors of " + std::string(to_string(bucket.type)) + "; accepted: f32");
-  if (bucket.op != ReduceOp::sum && bucket.op != ReduceOp::avg && bucket.op != ReduceOp::premul_sum)
-    return wrong_list("a wire type with " + std::string(to_string(bucket.op)) + "; accepted: sum, avg and premul_sum");
-  if (parts_.options.strict) return unsupported("a wire type rounds contributions, and this communicator is strict");
-  return std::nullopt;
-}
-
 /// The bucket's list, once nothing is wrong with it.
 Result<SegmentTable> Communicator::Impl::checked_table(const Bucket& bucket) const {
-  if (auto error = wrong_wire(bucket)) return *error;
   auto table = table_of(bucket);
   if (!table) return table;
+  if (bucket.wire && parts_.options.strict)
+    return Error{Errc::unsupported, "a wire type rounds contributions, and this communicator is strict", 0, "all_reduce_fused"};
   for (std::size_t t = 0; t < bucket.tensors.size(); ++t) {
     const Tensor& tensor = bucket.tensors[t];
     const std::uint64_t bytes = tensor.count * size_of(bucket.type);

@@ -91,7 +91,6 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   Work start_blocks(const void* input, void* output, DataType type, BlockTable blocks);
   Result<void> run_fused(const Bucket& bucket);  // fused.cpp
   Work start_fused(const Bucket& bucket);
-  std::optional<Error> wrong_wire(const Bucket& bucket) const;
   Result<SegmentTable> checked_table(const Bucket& bucket) const;
   Result<std::uint32_t> run_any(void* data, std::uint64_t count, DataType type);
   Work start_any(void* data, std::uint64_t count, DataType type, std::uint32_t tag);

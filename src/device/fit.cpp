@@ -1,6 +1,7 @@
 #include "device/fit.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 
 #include "device/shared.hpp"
@@ -54,6 +55,23 @@ Result<void> check_limits(const Plan& plan, const Fitted& fitted) {
   return {};
 }
 
+/// What a block takes for granted of a list: it looks for the tensor once a step, and inlined steps don't look.
+Result<void> check_list(const Plan& plan, const Executable& exec) {
+  const std::string name = "plan '" + plan.header.algorithm + "'";
+  if (exec.inlined) return no_form(name + " is inlined, and takes no list");
+  for (const ExecStep& step : exec.steps) {
+    std::optional<std::uint64_t> place;
+    for (std::uint32_t i = 0; i < std::uint32_t{step.sources} + step.destinations; ++i) {
+      const ExecOperand& operand = exec.operands[step.first_operand + i];
+      if (operand.kind != ExecOperand::user) continue;
+      if (operand.base > base_output) return no_form(name + " reads peers' buffers, and takes no list");
+      if (place.value_or(operand.offset) != operand.offset) return no_form(name + " has a step on two parts of a buffer, and takes no list");
+      place = operand.offset;
+    }
+  }
+  return {};
+}
+
 /// Bytes at the beginning of the input.
 std::uint32_t published_first(const Executable& exec) {
   if (exec.steps.empty()) return 0;
@@ -67,7 +85,6 @@ std::uint32_t published_first(const Executable& exec) {
 Result<Fitted> fit(const Plan& plan, const FitRequest& request) {
   const PlanHeader& header = plan.header;
   if (header.collective == Collective::all_to_all_v) return no_form("all_to_all_v has no form on GPUs yet; all_to_all has");
-  if (header.wire) return no_form("wire types have no form on GPUs yet");
   if (header.ranks > max_ranks) return exceeds(plan, "ranks", header.ranks, max_ranks);
   const std::uint64_t lanes = most_lanes(plan);
   if (lanes > std::min(max_lanes, request.blocks)) return exceeds(plan, "lanes, a block each", lanes, std::min(max_lanes, request.blocks));
@@ -108,6 +125,8 @@ Result<Fitted> fit(const Plan& plan, const FitRequest& request) {
   fitted.threads = executable->inlined ? std::min(request.threads, inlined_threads) : request.threads;
   fitted.executable = std::move(*executable);
   if (auto within = check_limits(plan, fitted); !within) return within.error();
+  if (!request.listed) return fitted;
+  if (auto served = check_list(plan, fitted.executable); !served) return served.error();
   return fitted;
 }
 

@@ -23,6 +23,7 @@ struct FitRequest {
   std::uint64_t piece_bytes = 0;    ///< the longest piece; 0: as measured (docs/design/0020-device-executor.md)
   std::uint64_t plan_hash = 0;
   bool direct = false;              ///< peers' buffers can be read
+  bool listed = false;              ///< the caller's buffers are lists
 };
 
 struct Fitted {
@@ -33,7 +34,8 @@ struct Fitted {
   std::uint64_t slice_bytes = 0;
 };
 
-/// Compiles `plan`, lowered. Errors: as compile(); unsupported names what has no form on GPUs (all_to_all_v, wire types), or which limit the plan exceeds.
+/// Compiles `plan`, lowered. Errors: as compile(); unsupported names what has no form on GPUs (all_to_all_v, lists by inlined plans), or which limit the plan
+/// exceeds.
 Result<Fitted> fit(const Plan& plan, const FitRequest& request);
 
 /// The call of a fitted plan; where its arrays are, its buffers, digest and factor are left to the caller.

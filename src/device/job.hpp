@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "device/words.hpp"
 #include "executor/executable.hpp"
@@ -27,6 +28,13 @@ struct Group {
   bool one_gpu = false;               ///< all ranks are on it: their words need be seen there alone
   bool is_pair = false;
   Pair pair;
+};
+
+/// What a call's blocks are made for.
+struct Elements {
+  DataType type = DataType::u8;
+  std::optional<DataType> wire = std::nullopt;  ///< what slots hold in the place of f32
+  bool combines = false;                        ///< elements; else it moves bytes alone
 };
 
 /// A lane's part of the steps, and of their operands.

@@ -23,6 +23,7 @@ struct Shared {
   std::byte* bases[base_count(max_ranks)];
   void* pointers[2][max_operands];  ///< of a step's operands; the next step's are written while some threads still use this one's
   KernelCall kernel[2];             ///< likewise, of a reduction
+  WireCall wire[2];                 ///< of a copy or a reduction where slots hold a wire type
   alignas(16) std::byte inlined[inline_room];
   alignas(64) std::byte program[program_room];
 };

@@ -5,20 +5,31 @@
 #include <cstdint>
 
 #include "device/job.hpp"
+#include "device/list.hpp"
 #include "device/shared.hpp"
 #include "device/watch.hpp"
 #include "executor/call_numbers.hpp"
 #include "kernels/cuda/host_device.hpp"
 #include "kernels/cuda/span.hpp"
+#include "kernels/cuda/wire_span.hpp"
 
 namespace rondo::device {
 
-/// A lane in a slice. `Element` is what reductions combine; of calls that combine nothing, any.
-template <class Element, class Block>
+/// In the place of an element type: f32 whose slots hold W.
+template <class W>
+struct OnWire {
+  using Wire = W;
+};
+
+template <class Element>
+concept IsOnWire = requires { typename Element::Wire; };
+
+/// A lane in a slice. `Element` is what reductions combine; of calls that combine nothing, any. `listed`: the call's buffers are the list's tensors.
+template <class Element, class Block, bool listed = false>
 class Walk : private Watch<Block> {
  public:
-  RONDO_HD Walk(Block& block, const Job& job, std::uint32_t lane, std::uint32_t slice)
-      : Watch(block, job, slice), lane_(lane) {
+  RONDO_HD Walk(Block& block, const Job& job, std::uint32_t lane, std::uint32_t slice, List list = {})
+      : Watch(block, job, slice), lane_(lane), list_(list) {
     pieces_ = job.pieces > slice ? (job.pieces - slice + job.slices - 1) / job.slices : 0;
   }
 
@@ -147,9 +158,13 @@ class Walk : private Watch<Block> {
         ++s;
         const std::uint64_t piece = turn - step.skew;
         if (turn < step.skew || piece >= pieces_) continue;
-        if (step.op == ExecOp::signal) signal(step, turn);
-        else if (step.op == ExecOp::copy || step.op == ExecOp::reduce) move(step, piece);
-        else if (!inline_move(step)) return false;
+        if (step.op == ExecOp::signal) {
+          signal(step, turn);
+        } else if (step.op == ExecOp::copy || step.op == ExecOp::reduce) {
+          move(step, piece);
+        } else if constexpr (may_be_inlined) {
+          if (!inline_move(step)) return false;
+        }
       }
     }
     return true;
@@ -190,50 +205,20 @@ class Walk : private Watch<Block> {
     return true;
   }
 
-  RONDO_HD std::byte* address(const ExecOperand& operand, std::uint64_t piece) const {
-    std::byte* base = shared_.bases[operand.base] + operand.offset;
-    if (operand.kind == ExecOperand::slot) return base + piece % job_.ring_slots * job_.slot_stride;
-    return base + (slice_ + piece * job_.slices) * job_.piece_bytes;
-  }
-
-  /// What the block's threads then read together: written by one of them.
-  RONDO_HD void write_call(KernelCall& call, const ExecStep& step, void* const* pointers, std::uint64_t bytes) const {
-    call = KernelCall();
-    call.sources = const_cast<const void* const*>(pointers);
-    call.destinations = pointers + step.sources;
-    call.source_count = step.sources;
-    call.destination_count = step.destinations;
-    call.count = bytes / job_.element_bytes;
-    if (step.finish) call.divisor = job_.divisor;
-    if (job_.op == ReduceOp::premul_sum) {
-      for (std::uint32_t i = 0; i < step.sources; ++i)
-        if (operand(step, i).contribution) call.scaled_sources |= std::uint64_t{1} << i;
-      call.scale = job_.scale;
-      call.integer_scale = job_.integer_scale;
-    }
-  }
-
-  RONDO_HD void move(const ExecStep& step, std::uint64_t piece) {
-    const std::uint64_t begin = (slice_ + piece * job_.slices) * job_.piece_bytes;
-    const std::uint64_t chunk_bytes = job_.message_bytes != 0 ? job_.message_bytes : step.chunk_bytes;
-    if (begin >= chunk_bytes) return;
-    const std::uint64_t left = chunk_bytes - begin;
-    const std::uint64_t bytes = left < job_.piece_bytes ? left : job_.piece_bytes;
-    const std::uint32_t total = std::uint32_t{step.sources} + step.destinations;
-    turn_over_ ^= 1;
-    void** pointers = shared_.pointers[turn_over_];
-    for (std::uint32_t i = block_.thread(); i < total; i += block_.threads()) pointers[i] = address(operand(step, i), piece);
-    KernelCall& call = shared_.kernel[turn_over_];
-    if (step.op == ExecOp::reduce && block_.thread() == 0) write_call(call, step, pointers, bytes);
-    block_.sync();
-    const cuda::Lanes lanes{block_.thread(), block_.threads()};
-    if (step.op == ExecOp::reduce) return cuda::combine_span<Element>(call, job_.op, lanes);
-    bool onto_itself = false;
-    for (std::uint32_t i = 1; i < total; ++i) onto_itself |= pointers[i] == pointers[0];
-    if (!onto_itself) return cuda::copy_span(pointers + 1, total - 1, pointers[0], bytes, lanes);
-    for (std::uint32_t i = 1; i < total; ++i)
-      if (pointers[i] != pointers[0]) cuda::copy_span(pointers + i, 1, pointers[0], bytes, lanes);
-  }
+  /// What lies in one place of the caller's buffers: so many bytes from byte `done` of a piece on. Of a list: in `segment`, from byte `at` of all on.
+  struct Run {
+    const Segment* segment;
+    std::uint64_t at;
+    std::uint64_t done;
+    std::uint64_t bytes;
+  };
+  RONDO_HD void move(const ExecStep& step, std::uint64_t piece);
+  RONDO_HD void move_listed(const ExecStep& step, std::uint64_t piece, std::uint64_t begin, std::uint64_t bytes);
+  RONDO_HD void move_run(const ExecStep& step, std::uint64_t piece, const Run& run);
+  RONDO_HD std::byte* address(const ExecOperand& operand, std::uint64_t piece, const Run& run) const;
+  RONDO_HD void write_call(KernelCall& call, const ExecStep& step, void* const* pointers, std::uint64_t bytes) const;
+  RONDO_HD void write_call(WireCall& call, const ExecStep& step, void* const* pointers, std::uint64_t bytes) const;
+  RONDO_HD static void copy(void* const* pointers, std::uint32_t total, std::uint64_t bytes, cuda::Lanes lanes);
 
   RONDO_HD void copy_kept() {
     steps_ = job_.steps + job_.kept.first_step;
@@ -266,7 +251,9 @@ class Walk : private Watch<Block> {
   RONDO_HD void give_out(const ExecStep& step, const std::byte* result);
   RONDO_HD Cell* cells_of(const ExecOperand& operand) const;
 
+  static constexpr bool may_be_inlined = !listed && !IsOnWire<Element>;  ///< fit() sees to it
   const std::uint32_t lane_;
+  const List list_;
   const ExecStep* steps_ = nullptr;        ///< of the lane
   const ExecOperand* operands_ = nullptr;  ///< likewise, from number first_operand_ on
   std::uint32_t first_operand_ = 0;
@@ -279,3 +266,4 @@ class Walk : private Watch<Block> {
 }  // namespace rondo::device
 
 #include "device/walk_inline.hpp"
+#include "device/walk_moves.hpp"

@@ -9,8 +9,8 @@ RONDO_HD inline std::uint32_t cells_for(std::uint64_t bytes) {
   return bytes == 0 ? 1 : static_cast<std::uint32_t>((bytes + cell_payload - 1) / cell_payload);
 }
 
-template <class Element, class Block>
-RONDO_HD Cell* Walk<Element, Block>::cells_of(const ExecOperand& operand) const {
+template <class Element, class Block, bool listed>
+RONDO_HD Cell* Walk<Element, Block, listed>::cells_of(const ExecOperand& operand) const {
   return reinterpret_cast<Cell*>(job_.group.areas[operand.base] + job_.group.layout.cells(parity_)) + operand.offset * cells_per_line;
 }
 
@@ -24,8 +24,8 @@ RONDO_HD inline std::uint64_t bytes_of_cell(const std::byte* user, std::uint64_t
 }
 
 /// A contribution into own cells. No thread waits for another: each cell is one thread's.
-template <class Element, class Block>
-RONDO_HD void Walk<Element, Block>::publish(const ExecStep& step) {
+template <class Element, class Block, bool listed>
+RONDO_HD void Walk<Element, Block, listed>::publish(const ExecStep& step) {
   const ExecOperand& from = operand(step, 0);
   const std::byte* user = shared_.bases[from.base] + from.offset;
   Cell* cells = cells_of(operand(step, 1));
@@ -34,8 +34,8 @@ RONDO_HD void Walk<Element, Block>::publish(const ExecStep& step) {
 }
 
 /// Sources may be cells of any rank or user buffers, destinations user buffers or own cells.
-template <class Element, class Block>
-RONDO_HD bool Walk<Element, Block>::inline_move(const ExecStep& step) {
+template <class Element, class Block, bool listed>
+RONDO_HD bool Walk<Element, Block, listed>::inline_move(const ExecStep& step) {
   if (step.op == ExecOp::inline_publish) {
     publish(step);
     return true;
@@ -64,8 +64,8 @@ RONDO_HD bool Walk<Element, Block>::inline_move(const ExecStep& step) {
 }
 
 /// All sources into shared memory: a cell's eight bytes a thread, of all sources at once.
-template <class Element, class Block>
-RONDO_HD bool Walk<Element, Block>::take_in(const ExecStep& step, std::uint32_t padded) {
+template <class Element, class Block, bool listed>
+RONDO_HD bool Walk<Element, Block, listed>::take_in(const ExecStep& step, std::uint32_t padded) {
   const std::uint32_t cells = cells_for(step.chunk_bytes);
   for (std::uint32_t k = block_.thread(); k < step.sources * cells; k += block_.threads()) {
     const std::uint32_t source = k / cells, cell = k % cells;
@@ -78,8 +78,8 @@ RONDO_HD bool Walk<Element, Block>::take_in(const ExecStep& step, std::uint32_t 
   return true;
 }
 
-template <class Element, class Block>
-RONDO_HD void Walk<Element, Block>::give_out(const ExecStep& step, const std::byte* result) {
+template <class Element, class Block, bool listed>
+RONDO_HD void Walk<Element, Block, listed>::give_out(const ExecStep& step, const std::byte* result) {
   const std::uint32_t cells = cells_for(step.chunk_bytes);
   for (std::uint32_t k = block_.thread(); k < step.destinations * cells; k += block_.threads()) {
     const std::uint32_t destination = k / cells, cell = k % cells;

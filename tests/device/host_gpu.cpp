@@ -4,30 +4,29 @@
 #include <thread>
 
 #include "device/host_block.hpp"
+#include "device/host_walk.hpp"
 #include "device/rounds.hpp"
-#include "device/walk.hpp"
 #include "executor/integer_scale.hpp"
-#include "kernels/cuda/element.hpp"
 
 namespace rondo::test {
 namespace {
 
-void run_block(HostBlockState& state, const device::Job& job, DataType type, std::uint32_t lane, std::uint32_t slice, std::vector<std::jthread>& threads) {
+void run_block(HostBlockState& state, const HostJob& call, std::uint32_t lane, std::uint32_t slice, std::vector<std::jthread>& threads) {
   for (unsigned thread = 0; thread < state.threads; ++thread)
-    threads.emplace_back([&state, &job, type, lane, slice, thread] {
+    threads.emplace_back([&state, &call, lane, slice, thread] {
       HostBlock block(state, thread);
-      cuda::with_type(type, [&](auto element) { device::Walk<decltype(element), HostBlock>(block, job, lane, slice).run(); });
+      walk(block, call.job, call.elements, call.list, lane, slice);
     });
 }
 
 /// Blocks that run beside one another; the end of this waits for theirs.
 class Blocks {
  public:
-  void start(const device::Job& job, DataType type) {
-    for (std::uint32_t slice = 0; slice < job.slices; ++slice)
-      for (std::uint32_t lane = 0; lane < job.lane_count; ++lane) {
-        states_.push_back(std::make_unique<HostBlockState>(job.threads));
-        run_block(*states_.back(), job, type, lane, slice, threads_);
+  void start(const HostJob& call) {
+    for (std::uint32_t slice = 0; slice < call.job.slices; ++slice)
+      for (std::uint32_t lane = 0; lane < call.job.lane_count; ++lane) {
+        states_.push_back(std::make_unique<HostBlockState>(call.job.threads));
+        run_block(*states_.back(), call, lane, slice, threads_);
       }
   }
 
@@ -51,7 +50,7 @@ Result<void> HostGpu::run(const HostCall& call, std::vector<std::uint32_t> prese
     for (std::uint32_t rank = 0; rank < ranks_; ++rank) present.push_back(rank);
   const Plan lowered = lower(call.plan);
   std::vector<device::Fitted> fitted;
-  std::vector<device::Job> jobs(ranks_);
+  std::vector<HostJob> jobs(ranks_);
   fitted.reserve(ranks_);
   for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
     device::FitRequest request;
@@ -63,29 +62,34 @@ Result<void> HostGpu::run(const HostCall& call, std::vector<std::uint32_t> prese
     request.blocks = blocks_;
     request.threads = threads_;
     request.piece_bytes = piece_bytes;
-    request.direct = true;
+    request.direct = call.lists.empty();
+    request.listed = !call.lists.empty();
     auto one = fit(lowered, request);
     if (!one) return one.error();
     fitted.push_back(std::move(*one));
     const Executable& exec = fitted.back().executable;
     device::Group group{rank, ranks_, layout_, {}, &hosts_[rank], timeout_ns, true, false, {}};
     std::copy(places_.begin(), places_.end(), group.areas);
-    jobs[rank] = job_of(fitted.back(), group, call.op);
-    jobs[rank].steps = exec.steps.data();
-    jobs[rank].operands = exec.operands.data();
-    jobs[rank].digest = call.digests.empty() ? 7 : call.digests[rank];
-    jobs[rank].scale = call.scales.empty() ? 1 : call.scales[rank];
-    jobs[rank].integer_scale = integer_scale(jobs[rank].scale);
-    jobs[rank].input = static_cast<const std::byte*>(call.inputs[rank]);
-    jobs[rank].output = static_cast<std::byte*>(call.outputs[rank]);
+    jobs[rank].elements = {call.type, call.plan.header.wire, true};
+    if (!call.lists.empty()) jobs[rank].list = call.lists[rank].segments;
+    device::Job& job = jobs[rank].job;
+    job = job_of(fitted.back(), group, call.op);
+    job.steps = exec.steps.data();
+    job.operands = exec.operands.data();
+    job.digest = call.digests.empty() ? 7 : call.digests[rank];
+    job.scale = call.scales.empty() ? 1 : call.scales[rank];
+    job.integer_scale = integer_scale(job.scale);
+    if (!call.lists.empty()) continue;
+    job.input = static_cast<const std::byte*>(call.inputs[rank]);
+    job.output = static_cast<std::byte*>(call.outputs[rank]);
   }
-  if (by_turns) return run_rounds(fitted, jobs, call.type);
+  if (by_turns) return run_rounds(fitted, jobs);
   Blocks blocks;
-  for (const std::uint32_t rank : present) blocks.start(jobs[rank], call.type);
+  for (const std::uint32_t rank : present) blocks.start(jobs[rank]);
   return {};
 }
 
-Result<void> HostGpu::run_rounds(const std::vector<device::Fitted>& fitted, std::vector<device::Job>& jobs, DataType type) {
+Result<void> HostGpu::run_rounds(const std::vector<device::Fitted>& fitted, std::vector<HostJob>& jobs) {
   std::vector<device::Rounds> of;
   for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
     auto one = find_rounds(fitted, rank);
@@ -97,9 +101,9 @@ Result<void> HostGpu::run_rounds(const std::vector<device::Fitted>& fitted, std:
     for (std::uint32_t k = 0; k < ranks_; ++k) {
       const std::uint32_t rank = round % 2 == 0 ? k : ranks_ - 1 - k;
       if (!of[rank].runs(round)) continue;
-      jobs[rank].parts = of[rank].parts.data() + std::size_t{round} * of[rank].lanes;
-      jobs[rank].last_part = round == of[rank].last;
-      Blocks().start(jobs[rank], type);
+      jobs[rank].job.parts = of[rank].parts.data() + std::size_t{round} * of[rank].lanes;
+      jobs[rank].job.last_part = round == of[rank].last;
+      Blocks().start(jobs[rank]);
     }
   return {};
 }

@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "device/fit.hpp"
+#include "executor/segments.hpp"
 #include "rondo/plan.hpp"
 
 namespace rondo::test {
@@ -20,6 +22,14 @@ struct HostCall {
   std::vector<void*> outputs;
   std::vector<double> scales;        ///< premul_sum; empty: 1
   std::vector<std::uint32_t> digests;  ///< empty: equal ones
+  std::vector<SegmentTable> lists = {};  ///< by rank, in the place of inputs and outputs; empty: those
+};
+
+/// A rank's part of it.
+struct HostJob {
+  device::Job job;
+  device::Elements elements;
+  std::span<const Segment> list;
 };
 
 class HostGpu {
@@ -36,7 +46,7 @@ class HostGpu {
   std::uint64_t rounds = 0;       ///< of the last call by turns
 
  private:
-  Result<void> run_rounds(const std::vector<device::Fitted>& fitted, std::vector<device::Job>& jobs, DataType type);
+  Result<void> run_rounds(const std::vector<device::Fitted>& fitted, std::vector<HostJob>& jobs);
   struct alignas(256) Line {
     std::byte bytes[256];
   };

@@ -6,19 +6,18 @@
 #include "cuda/gpu_ranks.hpp"
 #include "device/cuda/launch.hpp"
 #include "device/host_block.hpp"
+#include "device/host_walk.hpp"
 #include "device/run_messages.hpp"
-#include "device/walk.hpp"
-#include "kernels/cuda/element.hpp"
 #include "made_up_gpu/arena.hpp"
 #include "made_up_gpu/streams.hpp"
 
 namespace rondo::device {
 namespace {
 
-void run_block(const Job& job, DataType type, std::uint32_t lane, std::uint32_t slice) {
+void run_block(const Job& job, const Elements& elements, const std::vector<Segment>& list, std::uint32_t lane, std::uint32_t slice) {
   test::HostBlockState state(1);
   test::HostBlock block(state, 0);
-  cuda::with_type(type, [&](auto element) { Walk<decltype(element), test::HostBlock>(block, job, lane, slice).run(); });
+  test::walk(block, job, elements, list, lane, slice);
 }
 
 void run_block_of(const Exchange& exchange, const std::vector<Message>& messages, std::uint32_t number) {
@@ -43,8 +42,10 @@ void run_blocks(void* stream, std::uint32_t count, std::function<void(std::uint3
 
 }  // namespace
 
-Result<void> launch(const Job& job, DataType type, bool, void* stream) {
-  const auto block = [job, type](std::uint32_t number) { run_block(job, type, number % job.lane_count, number / job.lane_count); };
+Result<void> launch(const Job& job, const Elements& elements, std::span<const Segment> list, void* stream) {
+  const auto block = [job, elements, kept = std::vector<Segment>(list.begin(), list.end())](std::uint32_t number) {
+    run_block(job, elements, kept, number % job.lane_count, number / job.lane_count);
+  };
   run_blocks(stream, job.lane_count * job.slices, block);
   return {};
 }

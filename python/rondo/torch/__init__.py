@@ -41,7 +41,7 @@ class DDPHook:
         rondo.torch.DDPHook(wire="bf16").register(model)
 
     wire: None, "bf16" or "fp16": ranks read one another's float gradients in this type and add them in float32, which halves what moves between them.
-    Of gradients on a GPU: enqueued on the group's stream, and with a wire added in its type.
+    Of gradients on a GPU: enqueued on the group's stream, one launch a bucket.
     error_feedback: what a rank's gradients lose by that is added to its next ones. Every rank registers the same, once, before the first backward.
     """
 

@@ -68,10 +68,11 @@ def all_reduces(rank, size, device):
         truth = torch.tensor([rank == 0, rank == 1, False, True], device=device)
         waited(dist.all_reduce(truth, async_op=asynchronous), asynchronous)
         same(truth, torch.tensor([True, True, False, True]), "bool")
-        several = [ranks_values(rank, n, device) for n in (3, 700)]
-        waited(dist.all_reduce_coalesced(several, async_op=asynchronous), asynchronous)
-        for tensor in several:
-            same(tensor, ranks_values(0, len(tensor)) + ranks_values(1, len(tensor)), "coalesced")
+        for dtype in (torch.float32, torch.float16, torch.int64):  # lists, and a call for each
+            several = [ranks_values(rank, n, device, dtype) for n in (3, 700, 1, 5000)]
+            waited(dist.all_reduce_coalesced(several, async_op=asynchronous), asynchronous)
+            for tensor in several:
+                same(tensor, ranks_values(0, len(tensor), dtype=dtype) + ranks_values(1, len(tensor), dtype=dtype), f"coalesced, {dtype}")
 
 
 def moves(rank, size, device):

@@ -81,6 +81,12 @@ def averages(rank, size, device):
         assert (off <= torch.stack(gradients).abs().amax(0) * bound + 2 * 2**-25).all(), f"{wire}: off by {off.max()}"
 
 
+    model = DistributedDataParallel(torch.nn.Linear(1, 1, bias=False).to(device))
+    rondo.torch.DDPHook("fp16").register(model)
+    (model(torch.ones(1, 1, device=device)) * 2**-24).sum().backward()
+    assert model.module.weight.grad.item() == 2**-24, "what is exact on the wire was rounded once more: gradients are to be divided behind the sum, in f32"
+
+
 def fsdp(rank, size, device):
     expected = on_processor(rank)
     mesh = dist.init_device_mesh(device.type, (size,))

@@ -130,7 +130,7 @@ Result<void> CudaCommunicator::Impl::run(const Call& call, cudaStream_t stream) 
   if (auto error = wrong_scale(key.op, key.type, call.scale)) return *error;
   const OnDevice on(parts_.device);
   if (auto current = on.result(); !current) return current;
-  const auto found = plans_.find(key, parts_.own_stream.get());
+  const auto found = plans_.find(key, CallBuffers::single, parts_.own_stream.get());
   if (!found) return found.error();
   const DevicePlan& plan = **found;
   if (!plan.rule.accepts(call.input, call.output)) return wrong_pointers(plan.rule, plan.identity, call.input, call.output);
@@ -138,25 +138,18 @@ Result<void> CudaCommunicator::Impl::run(const Call& call, cudaStream_t stream) 
     if (auto place = wrong_memory(call.input, "input"); !place) return place;
   if (!plan.rule.empty && plan.rule.writes && call.output != call.input)
     if (auto place = wrong_memory(call.output, "output"); !place) return place;
-  device::Job job = plan.job;
-  job.input = static_cast<const std::byte*>(call.input);
-  job.output = static_cast<std::byte*>(call.output);
-  job.scale = call.scale;
-  job.integer_scale = integer_scale(call.scale);
-  return turns_ ? enqueue_by_turns(job, plan, call.type, stream) : enqueue(job, plan, call.type, stream);
+  DeviceCall started{plan.job, &plan, {}};
+  started.job.input = static_cast<const std::byte*>(call.input);
+  started.job.output = static_cast<std::byte*>(call.output);
+  started.job.scale = call.scale;
+  started.job.integer_scale = integer_scale(call.scale);
+  return enqueue(started, stream);
 }
 
 Result<bool> CudaCommunicator::Impl::captures(cudaStream_t stream) const {
   cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
   if (auto asked = cuda_result(cudaStreamIsCapturing(stream, &capture), "asking whether the stream is captured"); !asked) return asked.error();
   return capture != cudaStreamCaptureStatusNone;
-}
-
-Result<void> CudaCommunicator::Impl::enqueue_by_turns(const device::Job& job, const DevicePlan& plan, DataType type, cudaStream_t stream) {
-  const auto captured = captures(stream);
-  if (!captured) return captured.error();
-  if (*captured) return captured_by_turns();
-  return turns_->enqueue(job, plan, type, stream);
 }
 
 /// Until the ranks beside this one have enqueued the call before. A call that waits for its rank's call before it must not stand in CUDA's queues ahead of
@@ -184,13 +177,15 @@ Result<void> CudaCommunicator::Impl::mark_last_call(cudaStream_t stream) {
   return {};
 }
 
-Result<void> CudaCommunicator::Impl::enqueue(const device::Job& job, const DevicePlan& plan, DataType type, cudaStream_t stream) {
+Result<void> CudaCommunicator::Impl::enqueue(const DeviceCall& call, cudaStream_t stream) {
   const auto captured = captures(stream);
   if (!captured) return captured.error();
-  if (*captured) return device::launch(job, type, plan.reduces, stream);
+  if (turns_) return *captured ? captured_by_turns() : turns_->enqueue(call, stream);
+  const device::Elements& elements = call.plan->elements;
+  if (*captured) return device::launch(call.job, elements, call.list, stream);
   if (auto waits = follow_last_call(stream); !waits) return waits;
   keep_step();
-  if (auto started = device::launch(job, type, plan.reduces, stream); !started) return started;
+  if (auto started = device::launch(call.job, elements, call.list, stream); !started) return started;
   parts_.enqueued->fetch_add(1, std::memory_order_release);  // pairs with the peers' keep_step()
   return mark_last_call(stream);
 }
@@ -265,6 +260,9 @@ std::uint32_t CudaCommunicator::size() const { return impl_->parts().group.ranks
 int CudaCommunicator::device() const { return impl_->parts().device; }
 std::uint32_t CudaCommunicator::blocks() const { return impl_->parts().blocks; }
 Result<void> CudaCommunicator::run(const Call& call, void* stream) { return impl_->run(call, static_cast<cudaStream_t>(stream)); }
+Result<void> CudaCommunicator::all_reduce_fused(const Bucket& bucket, void* stream) {
+  return impl_->run_fused(bucket, static_cast<cudaStream_t>(stream));
+}
 Result<void> CudaCommunicator::exchange(std::span<const CudaMessage> messages) { return impl_->run_messages(messages, Collective::send_recv); }
 Result<void> CudaCommunicator::all_to_all_v(const void* input, const Blocks& sent, void* output, const Blocks& received, DataType type, void* stream) {
   return impl_->all_to_all_v(input, sent, output, received, type, stream);

@@ -16,30 +16,37 @@ std::uint64_t bytes_of(const std::vector<T>& array) {
 
 }  // namespace
 
-Result<Plan> DevicePlans::plan(const PlanKey& key) const {
-  if (const auto found = imported_.find(key.collective); found != imported_.end()) return found->second.plan;
+Result<Plan> DevicePlans::plan(const PlanKey& key, CallBuffers buffers) const {
+  if (const auto found = imported_.find(key.collective); found != imported_.end()) {
+    if (!key.wire) return found->second.plan;
+    return Error{Errc::unsupported, "a wire type, where a plan was brought along: nobody has shown that it may round", 0, "CUDA"};
+  }
   Request request{key.collective, source_.group.ranks, key.count, key.type, key.op, key.root, Alias::none};
   request.symmetric = key.symmetric;
+  request.wire = key.wire;
   if (key.in_place) request.alias = Alias::same;
-  return plan_call(source_.topology, source_.cost, source_.options, request);
+  PlanningOptions options = source_.options;
+  if (buffers == CallBuffers::listed) options.limits.inline_bytes = 0;
+  return plan_call(source_.topology, source_.cost, options, request);
 }
 
-Result<const DevicePlan*> DevicePlans::find(const PlanKey& key, cudaStream_t stream) {
-  if (last_ != nullptr && key == last_key_) return last_;
-  auto& place = prepared_[key];
+Result<const DevicePlan*> DevicePlans::find(const PlanKey& key, CallBuffers buffers, cudaStream_t stream) {
+  if (last_ != nullptr && key == last_key_ && buffers == last_buffers_) return last_;
+  auto& place = prepared_[static_cast<std::size_t>(buffers)][key];
   if (place == nullptr) {
-    auto made = prepare(key);
+    auto made = prepare(key, buffers);
     if (!made) return made.error();
     if (auto uploaded = upload(**made, stream); !uploaded) return uploaded.error();
     place = std::move(*made);
   }
   last_key_ = key;
+  last_buffers_ = buffers;
   last_ = place.get();
   return last_;
 }
 
-Result<std::unique_ptr<DevicePlan>> DevicePlans::prepare(const PlanKey& key) const {
-  const auto planned = plan(key);
+Result<std::unique_ptr<DevicePlan>> DevicePlans::prepare(const PlanKey& key, CallBuffers buffers) const {
+  const auto planned = plan(key, buffers);
   if (!planned) return planned.error();
   const auto imported = imported_.find(key.collective);
   const Plan ready = imported != imported_.end() ? *planned : lower(*planned);
@@ -54,6 +61,7 @@ Result<std::unique_ptr<DevicePlan>> DevicePlans::prepare(const PlanKey& key) con
   request.slice_bytes = source_.slice_bytes;
   request.plan_hash = imported != imported_.end() ? imported->second.hash : header_hash(planned->header);
   request.direct = key.symmetric;
+  request.listed = buffers == CallBuffers::listed;
   const std::uint32_t rank = source_.group.rank;
   auto made = std::make_unique<DevicePlan>();
   // Of every rank, where their rounds depend on one another.
@@ -71,8 +79,10 @@ Result<std::unique_ptr<DevicePlan>> DevicePlans::prepare(const PlanKey& key) con
   }
   made->fitted = std::move(all[rank - first]);
   made->rule = pointer_rule(key, planned->header, rank, source_.group.ranks);
-  made->identity = CallIdentity{key.collective, key.type, key.op, key.root, key.count, request.plan_hash, key.symmetric, key.in_place};
-  for (const ExecStep& step : made->fitted.executable.steps) made->reduces |= step.reduces;
+  made->identity = CallIdentity{key.collective, key.type, key.op, key.root, key.count, request.plan_hash, key.symmetric, key.in_place, key.wire};
+  made->elements.type = key.type;
+  made->elements.wire = planned->header.wire;
+  for (const ExecStep& step : made->fitted.executable.steps) made->elements.combines |= step.reduces;
   return made;
 }
 
@@ -115,9 +125,11 @@ Result<void> DevicePlans::upload(DevicePlan& plan, cudaStream_t stream) {
 void DevicePlans::use(Plan plan, std::uint64_t hash) {
   const Collective collective = plan.header.collective;
   imported_.insert_or_assign(collective, Imported{std::move(plan), hash});
-  for (auto& [key, prepared] : prepared_)
-    if (prepared != nullptr) replaced_.push_back(std::move(prepared));
-  prepared_.clear();
+  for (Prepared& all : prepared_) {
+    for (auto& [key, prepared] : all)
+      if (prepared != nullptr) replaced_.push_back(std::move(prepared));
+    all.clear();
+  }
   last_ = nullptr;
 }
 

@@ -70,6 +70,7 @@ class CudaCommunicator::Impl {
   const CudaParts& parts() const { return parts_; }
   Communicator& host() { return *parts_.host; }
   Result<void> run(const Call& call, cudaStream_t stream);
+  Result<void> run_fused(const Bucket& bucket, cudaStream_t stream);
   Result<void> run_messages(std::span<const CudaMessage> messages, Collective collective);
   Result<void> all_to_all_v(const void* input, const Blocks& sent, void* output, const Blocks& received, DataType type, void* stream);
   Result<void> check() const;
@@ -85,8 +86,8 @@ class CudaCommunicator::Impl {
   Result<void> enqueue_exchange(const device::Exchange& exchange, const std::vector<device::Message>& ends, const std::vector<OwnCopy>& copies,
                                 const std::vector<cudaStream_t>& streams);
   Result<void> enqueue_messages(const device::Exchange& exchange, const std::vector<device::Message>& ends, bool captured, cudaStream_t stream);
-  Result<void> enqueue(const device::Job& job, const DevicePlan& plan, DataType type, cudaStream_t stream);
-  Result<void> enqueue_by_turns(const device::Job& job, const DevicePlan& plan, DataType type, cudaStream_t stream);
+  Result<void> wrong_tensors(const Bucket& bucket) const;
+  Result<void> enqueue(const DeviceCall& call, cudaStream_t stream);
   Result<bool> captures(cudaStream_t stream) const;
   Result<void> follow_last_call(cudaStream_t stream) const;
   Result<void> mark_last_call(cudaStream_t stream);

@@ -29,7 +29,7 @@ Result<device::Message> MessagePlans::end(const MessageIdentity& message, bool s
   const std::uint64_t bytes = message.count * size_of(message.type);
   const bool exact = bytes <= inline_bytes_;
   const PlanKey key{exact ? bytes : std::bit_ceil(bytes), 0, Collective::send_recv, DataType::u8, ReduceOp::sum, reads_peers_, false, std::nullopt};
-  const auto found = (sends ? senders_ : receivers_).find(key, stream);
+  const auto found = (sends ? senders_ : receivers_).find(key, CallBuffers::single, stream);
   if (!found) return found.error();
   const DevicePlan& plan = **found;
   if (plan.job.lane_count != 1)

@@ -70,15 +70,13 @@ Turns::~Turns() {
   changed_.wait(holds, [&] { return !running_; });
 }
 
-Result<void> Turns::enqueue(const device::Job& job, const DevicePlan& plan, DataType type, cudaStream_t stream) {
-  return enqueue(Collected{job, &plan, type}, stream);
-}
+Result<void> Turns::enqueue(const DeviceCall& call, cudaStream_t stream) { return enqueue(std::variant<DeviceCall, Exchanged>(call), stream); }
 
 Result<void> Turns::enqueue(const device::Exchange& exchange, const std::vector<device::Message>& messages, cudaStream_t stream) {
-  return enqueue(Exchanged{exchange, messages}, stream);
+  return enqueue(std::variant<DeviceCall, Exchanged>(Exchanged{exchange, messages}), stream);
 }
 
-Result<void> Turns::enqueue(std::variant<Collected, Exchanged> call, cudaStream_t stream) {
+Result<void> Turns::enqueue(std::variant<DeviceCall, Exchanged> call, cudaStream_t stream) {
   auto event = make_event();
   if (!event) return event.error();
   Work work{std::move(call), std::move(*event), 0};
@@ -156,7 +154,7 @@ Result<void> Turns::wait_for(cudaEvent_t event) const {
 }
 
 /// Ranks that disagree would go through different rounds.
-Result<void> Turns::agree_on(const Collected& call, std::uint64_t number) {
+Result<void> Turns::agree_on(const DeviceCall& call, std::uint64_t number) {
   const std::uint64_t digest = call.plan->identity.digest();
   std::uint64_t extremes[2] = {digest, ~digest};  // the largest, and by its complement the smallest
   if (auto told = host_.all_reduce(extremes, extremes, 2, DataType::u64, ReduceOp::max); !told) return told;
@@ -170,13 +168,13 @@ Result<void> Turns::wait_for_round() {
   return wait_for(round_end_.get());
 }
 
-Result<void> Turns::run_round(const Collected& call, std::uint32_t round, std::uint64_t number) {
+Result<void> Turns::run_round(const DeviceCall& call, std::uint32_t round, std::uint64_t number) {
   const device::Rounds& rounds = call.plan->rounds;
   if (!rounds.runs(round)) return {};
   device::Job job = call.job;
   job.parts = call.plan->parts + std::size_t{round} * rounds.lanes;
   job.last_part = round == rounds.last;
-  if (auto started = device::launch(job, call.type, call.plan->reduces, stream_.get()); !started) return started;
+  if (auto started = device::launch(job, call.plan->elements, call.list, stream_.get()); !started) return started;
   if (auto ended = wait_for_round(); !ended) return ended;
   if (!has_failed(words_)) return {};
   return Error{Errc::mismatch, "the GPU's blocks found what they waited for missing (call " + std::to_string(number) + ")", 0, "GPU"};
@@ -189,10 +187,10 @@ Result<void> Turns::carry_out(const Work& work) {
     return ready;
   }
   if (const auto* exchange = std::get_if<Exchanged>(&work.call)) return run_exchange(*exchange);
-  return run_rounds(std::get<Collected>(work.call), work.number);
+  return run_rounds(std::get<DeviceCall>(work.call), work.number);
 }
 
-Result<void> Turns::run_rounds(const Collected& call, std::uint64_t number) {
+Result<void> Turns::run_rounds(const DeviceCall& call, std::uint64_t number) {
   if (auto agreed = agree_on(call, number); !agreed) return agreed;
   for (std::uint32_t round = 0; round < call.plan->rounds.count(); ++round) {
     const auto mine = run_round(call, round, number);

@@ -33,8 +33,8 @@ class Turns {
   Turns(const Turns&) = delete;
   Turns& operator=(const Turns&) = delete;
 
-  /// The call begins once `stream` has come here, and the stream goes on when it has ended or failed. `plan` has to stay.
-  Result<void> enqueue(const device::Job& job, const DevicePlan& plan, DataType type, cudaStream_t stream);
+  /// The call begins once `stream` has come here, and the stream goes on when it has ended or failed. Its plan has to stay.
+  Result<void> enqueue(const DeviceCall& call, cudaStream_t stream);
   /// Likewise; the plans' arrays have to stay.
   Result<void> enqueue(const device::Exchange& exchange, const std::vector<device::Message>& messages, cudaStream_t stream);
 
@@ -46,17 +46,12 @@ class Turns {
   bool end_before(std::chrono::steady_clock::time_point deadline);
 
  private:
-  struct Collected {
-    device::Job job;
-    const DevicePlan* plan = nullptr;
-    DataType type = DataType::f32;
-  };
   struct Exchanged {
     device::Exchange exchange;
     std::vector<device::Message> messages;
   };
   struct Work {
-    std::variant<Collected, Exchanged> call;
+    std::variant<DeviceCall, Exchanged> call;
     CudaEvent ready;  ///< the stream has come to the call
     std::uint64_t number = 0;
   };
@@ -64,11 +59,11 @@ class Turns {
   Turns(Communicator& host, device::HostWords& words, int device) : host_(host), words_(words), device_(device) {}
   void run();
   void do_all();
-  Result<void> enqueue(std::variant<Collected, Exchanged> call, cudaStream_t stream);
+  Result<void> enqueue(std::variant<DeviceCall, Exchanged> call, cudaStream_t stream);
   Result<void> carry_out(const Work& work);
-  Result<void> run_rounds(const Collected& call, std::uint64_t number);
-  Result<void> run_round(const Collected& call, std::uint32_t round, std::uint64_t number);
-  Result<void> agree_on(const Collected& call, std::uint64_t number);
+  Result<void> run_rounds(const DeviceCall& call, std::uint64_t number);
+  Result<void> run_round(const DeviceCall& call, std::uint32_t round, std::uint64_t number);
+  Result<void> agree_on(const DeviceCall& call, std::uint64_t number);
   Result<void> run_exchange(const Exchanged& call);
   Result<void> go_on(const Exchanged& call);
   Result<void> wait_for(cudaEvent_t event) const;

@@ -29,6 +29,7 @@ std::uint32_t CudaCommunicator::size() const { return 0; }
 int CudaCommunicator::device() const { return -1; }
 std::uint32_t CudaCommunicator::blocks() const { return 0; }
 Result<void> CudaCommunicator::run(const Call&, void*) { return Error{Errc::unsupported, "built without CUDA"}; }
+Result<void> CudaCommunicator::all_reduce_fused(const Bucket&, void*) { return Error{Errc::unsupported, "built without CUDA"}; }
 Result<void> CudaCommunicator::exchange(std::span<const CudaMessage>) { return Error{Errc::unsupported, "built without CUDA"}; }
 Result<void> CudaCommunicator::all_to_all_v(const void*, const Blocks&, void*, const Blocks&, DataType, void*) {
   return Error{Errc::unsupported, "built without CUDA"};

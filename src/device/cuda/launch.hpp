@@ -1,19 +1,21 @@
 // Starts a call's blocks.
 #pragma once
 
+#include <span>
+
 #include "device/job.hpp"
+#include "device/list.hpp"
 #include "device/messages.hpp"
 #include "rondo/result.hpp"
-#include "rondo/types.hpp"
 
 namespace rondo::device {
 
 inline constexpr unsigned most_threads = 256;  ///< of a block
 inline constexpr unsigned blocks_at_once = 3;   ///< of so many threads, on one multiprocessor: what registers are given out for
 
-/// Enqueues `job` on `stream` (a cudaStream_t of the current device). `reduces`: it combines elements of `type`; else it moves bytes alone.
-/// Errors: unsupported and out_of_resources, with CUDA's words.
-Result<void> launch(const Job& job, DataType type, bool reduces, void* stream);
+/// Enqueues `job` on `stream` (a cudaStream_t of the current device). `list`: the tensors that are its buffers, most_segments at most, f32, f16 or bf16;
+/// empty: it has one of each. Errors: unsupported and out_of_resources, with CUDA's words.
+Result<void> launch(const Job& job, const Elements& elements, std::span<const Segment> list, void* stream);
 
 /// Enqueues a rank's part of an exchange, `exchange.messages` of them. Errors as launch().
 Result<void> launch_exchange(const Exchange& exchange, const Message* messages, void* stream);

@@ -19,6 +19,24 @@ __global__ void __launch_bounds__(most_threads, blocks_at_once) run_job(const __
 
 using JobKernel = void (*)(Job);
 
+/// A call on a list, which rides in the kernel's arguments.
+struct ListedJob {
+  Job job;
+  std::uint32_t count = 0;
+  Segment segments[most_segments];
+};
+static_assert(sizeof(ListedJob) <= 32764, "what a kernel's arguments have room for");
+
+template <class Element>
+__global__ void __launch_bounds__(most_threads, blocks_at_once) run_list(const __grid_constant__ ListedJob listed) {
+  __shared__ Shared shared;
+  if (listed.job.slices == 0) return;
+  CudaBlock block(shared, listed.job.group.one_gpu);
+  Walk<Element, CudaBlock, true>(block, listed.job, blockIdx.x, blockIdx.y, List{listed.segments, listed.count}).run();
+}
+
+using ListKernel = void (*)(ListedJob);
+
 /// Kernels by type, a file for each family of them, since each takes its compiler a while.
 JobKernel float_kernel(DataType type);
 JobKernel half_kernel(DataType type);
@@ -26,5 +44,8 @@ JobKernel byte_kernel(DataType type);
 JobKernel short_kernel(DataType type);
 JobKernel word_kernel(DataType type);
 JobKernel long_kernel(DataType type);
+JobKernel wire_kernel(DataType wire);
+ListKernel list_kernel(DataType type);
+ListKernel wire_list_kernel(DataType wire);
 
 }  // namespace rondo::device
