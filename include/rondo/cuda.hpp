@@ -126,6 +126,10 @@ class CudaCommunicator {
   /// The plan that a call would run, with the candidates that lost. Errors as make_plan.
   Result<Plan> plan_for(const Call& call) const;
 
+  /// The timeout of the calls from here on, in the place of CudaOptions::timeout: of each wait of their blocks. Graphs keep that of their capture. This
+  /// rank's alone. Errors: invalid_argument (not above 0).
+  Result<void> set_timeout(std::chrono::nanoseconds timeout);
+
   /// Every wait of this rank's blocks ends, and the peers' waits for it, with an error. Callable from any thread, needs no peer.
   void abort();
 

@@ -47,6 +47,9 @@ rondo_status rondo_cuda_create(rondo_communicator* host, int device, const rondo
 /** Enqueues a call on `stream`, a cudaStream_t of this rank's GPU, and returns; as rondo::CudaCommunicator::run(). */
 rondo_status rondo_cuda_run(rondo_cuda_communicator* communicator, const rondo_call* call, void* stream);
 
+/** The timeout of this rank's calls from here on, in seconds above 0 (INFINITY: none); as rondo::CudaCommunicator::set_timeout(). */
+rondo_status rondo_cuda_set_timeout(rondo_cuda_communicator* communicator, double seconds);
+
 /** Enqueues an all_reduce of a list of tensors on `stream`, one launch; as rondo::CudaCommunicator::all_reduce_fused(). Tensors of RONDO_F32, RONDO_F16 or
  * RONDO_BF16, in 900 places at most. */
 rondo_status rondo_cuda_all_reduce_fused(rondo_cuda_communicator* communicator, const rondo_bucket* bucket, void* stream);

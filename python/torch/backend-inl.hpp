@@ -32,10 +32,11 @@ class Deadline {
 };
 
 template <class Enqueue>
-WorkPointer Backend::run_on_device(Operation operation, const Enqueue& enqueue) {
+WorkPointer Backend::run_on_device(Operation operation, std::chrono::milliseconds timeout, const Enqueue& enqueue) {
   const std::unique_ptr<DeviceCall> on = std::move(operation.on);  // until it is enqueued
   void* const stream = on->stream().native_handle();
-  const rondo_status status = on->group()->with_communicator([&](rondo_cuda_communicator* communicator) { return enqueue(communicator, stream); });
+  const rondo_status status = on->group()->with_communicator(is_given(timeout) ? timeout : group_.timeout(),
+                                                             [&](rondo_cuda_communicator* communicator) { return enqueue(communicator, stream); });
   if (status != RONDO_SUCCESS) throw_failure(status, operation.describe());
   auto work = c10::make_intrusive<DeviceWork>(std::move(operation), *on);
   batch_.note(work);

@@ -119,7 +119,7 @@ Operation Backend::operation(const CallId& id, Tensors inputs, Tensors outputs, 
 
 WorkPointer Backend::run(Operation operation, at::ArrayRef<rondo_call> calls, Timing timing) {
   if (operation.on)
-    return run_on_device(std::move(operation), [&](rondo_cuda_communicator* communicator, void* stream) {
+    return run_on_device(std::move(operation), timing.timeout, [&](rondo_cuda_communicator* communicator, void* stream) {
       rondo_status status = RONDO_SUCCESS;
       for (const rondo_call* call = calls.begin(); call != calls.end() && status == RONDO_SUCCESS; ++call) status = rondo_cuda_run(communicator, call, stream);
       return status;

@@ -60,7 +60,7 @@ class Backend final : public c10d::Backend {
   WorkPointer allreduce_coalesced(Tensors& tensors, const c10d::AllreduceCoalescedOptions& options) override;
   /// Starts the average of all ranks' tensors, in place; of floats by way of `wire`, half or bfloat16, if it is given.
   WorkPointer average(const at::Tensor& tensor, std::optional<at::ScalarType> wire);
-  WorkPointer reduce_on_device(Operation operation, const rondo_bucket& bucket);
+  WorkPointer reduce_on_device(Operation operation, const rondo_bucket& bucket, std::chrono::milliseconds timeout);
   WorkPointer reduce(Tensors& tensors, const c10d::ReduceOptions& options) override;
   WorkPointer reduce_scatter(Tensors& outputs, std::vector<Tensors>& inputs, const c10d::ReduceScatterOptions& options) override;
   WorkPointer _reduce_scatter_base(at::Tensor& output, at::Tensor& input, const c10d::ReduceScatterOptions& options) override;
@@ -117,7 +117,7 @@ class Backend final : public c10d::Backend {
   WorkPointer run(Operation operation, at::ArrayRef<rondo_call> calls, Timing timing);
   /// An operation on tensors of a device, which was begun there: `enqueue` enqueues it, by a communicator on a stream, and returns a status.
   template <class Enqueue>
-  WorkPointer run_on_device(Operation operation, const Enqueue& enqueue);
+  WorkPointer run_on_device(Operation operation, std::chrono::milliseconds timeout, const Enqueue& enqueue);
   /// Messages between any ranks, by the group's communicator on the device, or by a pair's between two.
   WorkPointer exchange(const CallId& id, at::ArrayRef<DeviceMessage> messages, Pair* pair = nullptr);
   /// One that is sent or received by itself, or goes to the batch: then null.

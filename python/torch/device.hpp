@@ -8,6 +8,7 @@
 #include <c10/core/Event.h>
 #include <c10/core/StreamGuard.h>
 
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -58,10 +59,11 @@ class DeviceGroup : public std::enable_shared_from_this<DeviceGroup> {
   /// Whether there has been such a call.
   bool has_begun();
 
-  /// Runs `call` with the communicator: one thread at a time. Returns its status.
+  /// Runs `call` with the communicator, whose timeout is that one from then on: one thread at a time. Returns its status.
   template <class Call>
-  rondo_status with_communicator(const Call& call) {
+  rondo_status with_communicator(std::chrono::milliseconds timeout, const Call& call) {
     const std::lock_guard lock(mutex_);
+    if (std::exchange(timeout_, timeout) != timeout) (void)rondo_cuda_set_timeout(communicator_, std::chrono::duration<double>(timeout).count());
     return call(communicator_);
   }
   /// What the calls so far have met, if anything, after `what`; never blocks.
@@ -78,6 +80,7 @@ class DeviceGroup : public std::enable_shared_from_this<DeviceGroup> {
   std::mutex mutex_;  ///< for all below
   std::mutex lifetime_;  ///< for the communicator's beginning and end, as abort() can't wait for calls
   rondo_cuda_communicator* communicator_ = nullptr;
+  std::chrono::milliseconds timeout_{0};  ///< of the call before
   std::optional<c10::Device> device_;
   std::optional<c10::Stream> own_stream_;
   std::optional<c10::Event> callers_so_far_;  ///< recorded anew by each call

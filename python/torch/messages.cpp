@@ -117,7 +117,7 @@ WorkPointer Backend::exchange(const CallId& id, at::ArrayRef<DeviceMessage> mess
     const auto peer = static_cast<std::uint32_t>(pair == nullptr ? message.peer : message.peer < rank_ ? 0 : 1);
     ends.push_back({message.sends, memory.data_ptr(), count_of(memory), moved(memory.scalar_type()).type, peer, operation.on->stream().native_handle()});
   }
-  return run_on_device(std::move(operation),
+  return run_on_device(std::move(operation), group_.timeout(),
                        [&](rondo_cuda_communicator* communicator, void*) { return rondo_cuda_exchange(communicator, ends.data(), ends.size()); });
 }
 

@@ -200,7 +200,7 @@ WorkPointer Backend::alltoall_base(at::Tensor& output, at::Tensor& input, std::v
   for (auto* counts : {&sent, &received})
     for (std::uint64_t& count : *counts) count *= static_cast<std::uint64_t>(unit.per_element);
   if (operation.on)
-    return run_on_device(std::move(operation), [&](rondo_cuda_communicator* c, void* stream) {
+    return run_on_device(std::move(operation), options.timeout, [&](rondo_cuda_communicator* c, void* stream) {
       return rondo_cuda_all_to_all_v(c, given.data_ptr(), sent.data(), nullptr, room.data_ptr(), received.data(), nullptr, unit.type, stream);
     });
   return run(
@@ -226,7 +226,7 @@ WorkPointer Backend::alltoall(Tensors& outputs, Tensors& inputs, const c10d::All
   const BlockList sent(given), received(room);
   void* const place = const_cast<void*>(received.base);
   if (operation.on)
-    return run_on_device(std::move(operation), [&](rondo_cuda_communicator* c, void* stream) {
+    return run_on_device(std::move(operation), options.timeout, [&](rondo_cuda_communicator* c, void* stream) {
       return rondo_cuda_all_to_all_v(c, sent.base, sent.counts.data(), sent.offsets.data(), place, received.counts.data(), received.offsets.data(), RONDO_U8,
                                      stream);
     });

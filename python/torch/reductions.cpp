@@ -87,7 +87,7 @@ WorkPointer Backend::allreduce_coalesced(Tensors& tensors, const c10d::Allreduce
   }
   std::vector<rondo_tensor> list;
   const rondo_bucket bucket = bucket_of(room, reduction, list);
-  if (operation.on) return reduce_on_device(std::move(operation), bucket);
+  if (operation.on) return reduce_on_device(std::move(operation), bucket, options.timeout);
   return run(
       std::move(operation), timing(options), [&](rondo_communicator* communicator) { return rondo_all_reduce_fused(communicator, &bucket); },
       [&](rondo_communicator* communicator, rondo_work** started) { return rondo_start_all_reduce_fused(communicator, &bucket, started); });
@@ -106,13 +106,13 @@ WorkPointer Backend::average(const at::Tensor& tensor, std::optional<at::ScalarT
   std::vector<rondo_tensor> list;
   rondo_bucket bucket = bucket_of(room, reduction, list);
   bucket.wire = *wire == at::kHalf ? RONDO_WIRE_F16 : RONDO_WIRE_BF16;
-  if (operation.on) return reduce_on_device(std::move(operation), bucket);
+  if (operation.on) return reduce_on_device(std::move(operation), bucket, group_.timeout());
   return start(std::move(operation),
                [&](rondo_communicator* communicator, rondo_work** started) { return rondo_start_all_reduce_fused(communicator, &bucket, started); });
 }
 
-WorkPointer Backend::reduce_on_device(Operation operation, const rondo_bucket& bucket) {
-  return run_on_device(std::move(operation), [&](rondo_cuda_communicator* communicator, void* stream) {
+WorkPointer Backend::reduce_on_device(Operation operation, const rondo_bucket& bucket, std::chrono::milliseconds timeout) {
+  return run_on_device(std::move(operation), timeout, [&](rondo_cuda_communicator* communicator, void* stream) {
     return rondo_cuda_all_reduce_fused(communicator, &bucket, stream);
   });
 }

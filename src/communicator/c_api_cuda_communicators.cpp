@@ -82,6 +82,15 @@ rondo_status rondo_cuda_all_reduce_fused(rondo_cuda_communicator* communicator, 
   });
 }
 
+rondo_status rondo_cuda_set_timeout(rondo_cuda_communicator* communicator, double seconds) {
+  return guarded([&]() -> Result<void> {
+    if (auto error = find_null({{"communicator", communicator}})) return *error;
+    const auto timeout = duration_of(seconds, "seconds");
+    if (!timeout) return timeout.error();
+    return communicator->value.set_timeout(*timeout);
+  });
+}
+
 rondo_status rondo_cuda_exchange(rondo_cuda_communicator* communicator, const rondo_cuda_message* messages, uint64_t count) {
   return guarded([&]() -> Result<void> {
     if (auto error = find_null({{"communicator", communicator}})) return *error;

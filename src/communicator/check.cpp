@@ -55,6 +55,11 @@ Error wrong_pointers(const PointerRule& rule, const CallIdentity& call, const vo
 }
 
 /// Integers are multiplied by what the factor has before its point.
+std::optional<Error> wrong_timeout(std::chrono::nanoseconds timeout, std::uint32_t rank) {
+  if (timeout.count() > 0) return std::nullopt;
+  return Error{Errc::invalid_argument, "a timeout of " + std::to_string(timeout.count()) + " ns; accepted: above 0", 0, "rank " + std::to_string(rank)};
+}
+
 std::optional<Error> wrong_scale(ReduceOp op, DataType type, double scale) {
   const bool floating = type == DataType::f16 || type == DataType::bf16 || type == DataType::f32 || type == DataType::f64;
   if (op != ReduceOp::premul_sum || floating || fits_integers(scale)) return std::nullopt;

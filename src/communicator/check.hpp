@@ -1,6 +1,7 @@
 // The arguments of a call, judged before anything runs, wherever its buffers are.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -18,6 +19,9 @@ std::optional<Error> wrong_key(const PlanKey& key, std::uint32_t ranks);
 
 /// What is wrong with pointers that the rule doesn't accept.
 Error wrong_pointers(const PointerRule& rule, const CallIdentity& call, const void* input, const void* output);
+
+/// A deadline is above 0.
+std::optional<Error> wrong_timeout(std::chrono::nanoseconds timeout, std::uint32_t rank);
 
 /// Integers are multiplied by what the factor has before its point.
 std::optional<Error> wrong_scale(ReduceOp op, DataType type, double scale);

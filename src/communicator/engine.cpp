@@ -367,8 +367,7 @@ void Communicator::Impl::announce(const std::shared_ptr<Operation>& operation) {
 }
 
 Result<void> Communicator::Impl::set_timeout(std::chrono::nanoseconds timeout) {
-  if (timeout.count() <= 0)
-    return Error{Errc::invalid_argument, "a timeout of " + std::to_string(timeout.count()) + " ns; accepted: above 0", 0, "rank " + std::to_string(rank())};
+  if (auto error = wrong_timeout(timeout, rank())) return *error;
   timeout_ns_.store(timeout.count(), std::memory_order_relaxed);
   return {};
 }

@@ -10,8 +10,8 @@
 #include "device/watch.hpp"
 #include "executor/call_numbers.hpp"
 #include "kernels/cuda/host_device.hpp"
-#include "kernels/cuda/span.hpp"
-#include "kernels/cuda/wire_span.hpp"
+#include "kernels/cuda/lanes.hpp"
+#include "rondo/kernels.hpp"
 
 namespace rondo::device {
 
@@ -216,6 +216,8 @@ class Walk : private Watch<Block> {
   RONDO_HD void move_listed(const ExecStep& step, std::uint64_t piece, std::uint64_t begin, std::uint64_t bytes);
   RONDO_HD void move_run(const ExecStep& step, std::uint64_t piece, const Run& run);
   RONDO_HD std::byte* address(const ExecOperand& operand, std::uint64_t piece, const Run& run) const;
+  template <class Call>
+  RONDO_HD Call kernel_call(const ExecStep& step, void* const* pointers, std::uint64_t bytes) const;
   RONDO_HD void write_call(KernelCall& call, const ExecStep& step, void* const* pointers, std::uint64_t bytes) const;
   RONDO_HD void write_call(WireCall& call, const ExecStep& step, void* const* pointers, std::uint64_t bytes) const;
   RONDO_HD static void copy(void* const* pointers, std::uint32_t total, std::uint64_t bytes, cuda::Lanes lanes);

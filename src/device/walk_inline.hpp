@@ -2,6 +2,7 @@
 #pragma once
 
 #include "device/walk.hpp"
+#include "kernels/cuda/span.hpp"
 
 namespace rondo::device {
 

@@ -67,16 +67,24 @@ RONDO_HD std::byte* Walk<Element, Block, listed>::address(const ExecOperand& ope
   return base + (slice_ + piece * job_.slices) * job_.piece_bytes;
 }
 
-/// What the block's threads then read together: written by one of them.
+/// What both kinds of calls have.
 template <class Element, class Block, bool listed>
-RONDO_HD void Walk<Element, Block, listed>::write_call(KernelCall& call, const ExecStep& step, void* const* pointers, std::uint64_t bytes) const {
-  call = KernelCall();
+template <class Call>
+RONDO_HD Call Walk<Element, Block, listed>::kernel_call(const ExecStep& step, void* const* pointers, std::uint64_t bytes) const {
+  Call call;
   call.sources = const_cast<const void* const*>(pointers);
   call.destinations = pointers + step.sources;
   call.source_count = step.sources;
   call.destination_count = step.destinations;
   call.count = bytes / job_.element_bytes;
   if (step.finish) call.divisor = job_.divisor;
+  return call;
+}
+
+/// What the block's threads then read together: written by one of them.
+template <class Element, class Block, bool listed>
+RONDO_HD void Walk<Element, Block, listed>::write_call(KernelCall& call, const ExecStep& step, void* const* pointers, std::uint64_t bytes) const {
+  call = kernel_call<KernelCall>(step, pointers, bytes);
   if (job_.op == ReduceOp::premul_sum) {
     for (std::uint32_t i = 0; i < step.sources; ++i)
       if (operand(step, i).contribution) call.scaled_sources |= std::uint64_t{1} << i;
@@ -88,13 +96,7 @@ RONDO_HD void Walk<Element, Block, listed>::write_call(KernelCall& call, const E
 /// Likewise, where slots hold a wire type.
 template <class Element, class Block, bool listed>
 RONDO_HD void Walk<Element, Block, listed>::write_call(WireCall& call, const ExecStep& step, void* const* pointers, std::uint64_t bytes) const {
-  call = WireCall();
-  call.sources = const_cast<const void* const*>(pointers);
-  call.destinations = pointers + step.sources;
-  call.source_count = step.sources;
-  call.destination_count = step.destinations;
-  call.count = bytes / job_.element_bytes;
-  if (step.finish) call.divisor = job_.divisor;
+  call = kernel_call<WireCall>(step, pointers, bytes);
   call.scale = job_.scale;
   for (std::uint32_t s = 0; s < step.sources; ++s) {
     if (operand(step, s).kind == ExecOperand::slot) call.wire_sources |= std::uint64_t{1} << s;

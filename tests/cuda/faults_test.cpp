@@ -22,10 +22,17 @@ std::string expect(const Result<void>& result, Errc code, const std::string& par
 
 }  // namespace
 
-TEST_CASE("a rank that doesn't call is named when the deadline has passed") {
-  const auto said = run_gpu_ranks(3, [](GpuRank& rank) -> std::string {
+TEST_CASE("a rank that doesn't call is named when the deadline has passed, of the communicator or set since") {
+  const bool since = GENERATE(false, true);
+  const auto said = run_gpu_ranks(3, [since](GpuRank& rank) -> std::string {
     const GpuBuffer buffer(4096);
-    if (rank.gpu.rank() == 1) return "";
+    if (since) {
+      if (auto wrong = expect(rank.gpu.set_timeout(std::chrono::seconds(0)), Errc::invalid_argument, "a timeout of 0 ns; accepted: above 0"); !wrong.empty())
+        return wrong;
+      if (auto set = sum(rank, buffer, 1024); !set) return to_string(set.error());  // the plan is made with another
+      if (auto set = rank.gpu.set_timeout(std::chrono::milliseconds(200)); !set) return to_string(set.error());
+    }
+    if (rank.gpu.rank() == 1) return rank.synchronize();
     if (auto started = sum(rank, buffer, 1024); !started) return to_string(started.error());
     (void)cudaStreamSynchronize(rank.stream);
     const auto found = rank.gpu.check();
@@ -33,7 +40,7 @@ TEST_CASE("a rank that doesn't call is named when the deadline has passed") {
     // Whichever of the two came to its deadline first is what the other one may hear of.
     const bool named = to_string(found.error()).find("rank 1 was waited for in vain") != std::string::npos || found.error().code == Errc::peer_failed;
     return named ? expect(sum(rank, buffer, 1024), found.error().code, "rank") : to_string(found.error());
-  }, with_timeout(std::chrono::milliseconds(200)));
+  }, with_timeout(since ? std::chrono::milliseconds(60'000) : std::chrono::milliseconds(200)));
   for (const auto& one : said) CHECK(one == "");
 }
 

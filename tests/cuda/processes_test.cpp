@@ -89,11 +89,14 @@ TEST_CASE("calls of processes that share a GPU follow one another without the ho
 }
 
 TEST_CASE("a process that shares a GPU and doesn't call, dies, disagrees or aborts is an error for the others", "[.][processes]") {
-  const std::string way = GENERATE("late", "dies", "disagrees", "aborts");
+  const std::string way = GENERATE("late", "late, by a timeout set since", "dies", "disagrees", "aborts");
   INFO(way);
-  const auto said = run_gpu_processes(3, [way](GpuRank& rank) -> std::string {
+  const bool since = way == "late, by a timeout set since";
+  const auto said = run_gpu_processes(3, [way, since](GpuRank& rank) -> std::string {
     const bool odd = rank.gpu.rank() == 1;
-    if (odd && way == "late") {
+    if (since)
+      if (auto set = rank.gpu.set_timeout(std::chrono::seconds(1)); !set) return to_string(set.error());
+    if (odd && way.starts_with("late")) {
       sleep(3);
       return "";
     }

@@ -101,6 +101,11 @@ TEST_CASE("through C, nonsense on GPU memory is refused in words, and the commun
           size.size = 8, type.type = static_cast<rondo_type>(99), collective.collective = static_cast<rondo_collective>(99);
           root.collective = RONDO_BROADCAST, root.root = 2, memory.input = memory.output = in_host_memory;
           std::uint32_t* const nowhere = nullptr;
+          const rondo_tensor tensor{buffer.data(), buffer.data(), 4}, host_tensor{in_host_memory, in_host_memory, 4};
+          rondo_bucket bucket{};
+          bucket.size = sizeof bucket, bucket.tensors = &tensor, bucket.tensor_count = 1, bucket.type = RONDO_F32, bucket.op = RONDO_SUM;
+          rondo_bucket outside = bucket;
+          outside.tensors = &host_tensor;
           wrong += answered(rondo_cuda_run(nullptr, &call, nullptr), RONDO_INVALID_ARGUMENT, "communicator is null") +
                    answered(rondo_cuda_run(gpu, nullptr, nullptr), RONDO_INVALID_ARGUMENT, "call is null") +
                    answered(rondo_cuda_run(gpu, &size, nullptr), RONDO_INVALID_ARGUMENT, "size of rondo_call") +
@@ -108,12 +113,19 @@ TEST_CASE("through C, nonsense on GPU memory is refused in words, and the commun
                    answered(rondo_cuda_run(gpu, &collective, nullptr), RONDO_INVALID_ARGUMENT, "unknown collective 99") +
                    answered(rondo_cuda_run(gpu, &root, nullptr), RONDO_INVALID_ARGUMENT, "root 2 is not below 2 ranks") +
                    answered(rondo_cuda_run(gpu, &memory, nullptr), RONDO_INVALID_ARGUMENT, "is not GPU memory") +
+                   answered(rondo_cuda_all_reduce_fused(nullptr, &bucket, nullptr), RONDO_INVALID_ARGUMENT, "communicator is null") +
+                   answered(rondo_cuda_all_reduce_fused(gpu, nullptr, nullptr), RONDO_INVALID_ARGUMENT, "bucket is null") +
+                   answered(rondo_cuda_all_reduce_fused(gpu, &outside, nullptr), RONDO_INVALID_ARGUMENT, "tensor 0's input is not GPU memory") +
+                   answered(rondo_cuda_set_timeout(nullptr, 1), RONDO_INVALID_ARGUMENT, "communicator is null") +
+                   answered(rondo_cuda_set_timeout(gpu, NAN), RONDO_INVALID_ARGUMENT, "seconds") +
                    answered(rondo_cuda_check(nullptr), RONDO_INVALID_ARGUMENT, "communicator is null") +
                    answered(rondo_cuda_abort(nullptr), RONDO_INVALID_ARGUMENT, "communicator is null") +
                    answered(rondo_cuda_rank(gpu, nowhere), RONDO_INVALID_ARGUMENT, "rank is null") +
                    answered(rondo_cuda_size(gpu, nowhere), RONDO_INVALID_ARGUMENT, "size is null") +
                    answered(rondo_cuda_device(gpu, nullptr), RONDO_INVALID_ARGUMENT, "device is null");
+          wrong += answered(rondo_cuda_set_timeout(gpu, 10), RONDO_SUCCESS);
           wrong += answered(rondo_cuda_run(gpu, &call, cudaStreamPerThread), RONDO_SUCCESS);
+          wrong += answered(rondo_cuda_all_reduce_fused(gpu, &bucket, cudaStreamPerThread), RONDO_SUCCESS);
           (void)cudaStreamSynchronize(cudaStreamPerThread);
           wrong += answered(rondo_cuda_check(gpu), RONDO_SUCCESS);
           rondo_cuda_destroy(gpu);

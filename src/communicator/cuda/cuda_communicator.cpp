@@ -67,7 +67,6 @@ Result<void> CudaCommunicator::Impl::start_threads() {
     watch_ = std::move(*watch);
     return {};
   }
-  if (auto set = parts_.host->set_timeout(parts_.options.timeout); !set) return set;
   const OnDevice on(parts_.device);
   auto turns = Turns::make(*parts_.host, words(), parts_.device);
   if (!turns) return turns.error();
@@ -138,12 +137,25 @@ Result<void> CudaCommunicator::Impl::run(const Call& call, cudaStream_t stream) 
     if (auto place = wrong_memory(call.input, "input"); !place) return place;
   if (!plan.rule.empty && plan.rule.writes && call.output != call.input)
     if (auto place = wrong_memory(call.output, "output"); !place) return place;
-  DeviceCall started{plan.job, &plan, {}};
+  DeviceCall started = device_call(plan, call.scale);
   started.job.input = static_cast<const std::byte*>(call.input);
   started.job.output = static_cast<std::byte*>(call.output);
-  started.job.scale = call.scale;
-  started.job.integer_scale = integer_scale(call.scale);
   return enqueue(started, stream);
+}
+
+/// But for its buffers.
+DeviceCall CudaCommunicator::Impl::device_call(const DevicePlan& plan, double scale) const {
+  DeviceCall call{plan.job, &plan, {}};
+  call.job.group.timeout_ns = parts_.group.timeout_ns;
+  call.job.scale = scale;
+  call.job.integer_scale = integer_scale(scale);
+  return call;
+}
+
+Result<void> CudaCommunicator::Impl::set_timeout(std::chrono::nanoseconds timeout) {
+  if (auto error = wrong_timeout(timeout, parts_.group.rank)) return *error;
+  parts_.group.timeout_ns = static_cast<std::uint64_t>(timeout.count());
+  return {};
 }
 
 Result<bool> CudaCommunicator::Impl::captures(cudaStream_t stream) const {
@@ -270,6 +282,7 @@ Result<void> CudaCommunicator::all_to_all_v(const void* input, const Blocks& sen
 Result<void> CudaCommunicator::check() const { return impl_->check(); }
 Result<void> CudaCommunicator::use_plan(const Plan& plan, bool unverified) { return impl_->use_plan(plan, unverified); }
 Result<Plan> CudaCommunicator::plan_for(const Call& call) const { return impl_->plan_for(call); }
+Result<void> CudaCommunicator::set_timeout(std::chrono::nanoseconds timeout) { return impl_->set_timeout(timeout); }
 void CudaCommunicator::abort() { impl_->abort(); }
 
 }  // namespace rondo

@@ -76,6 +76,7 @@ class CudaCommunicator::Impl {
   Result<void> check() const;
   Result<void> use_plan(const Plan& plan, bool unverified);
   Result<Plan> plan_for(const Call& call) const;
+  Result<void> set_timeout(std::chrono::nanoseconds timeout);
   void abort();
 
  private:
@@ -87,6 +88,7 @@ class CudaCommunicator::Impl {
                                 const std::vector<cudaStream_t>& streams);
   Result<void> enqueue_messages(const device::Exchange& exchange, const std::vector<device::Message>& ends, bool captured, cudaStream_t stream);
   Result<void> wrong_tensors(const Bucket& bucket) const;
+  DeviceCall device_call(const DevicePlan& plan, double scale) const;
   Result<void> enqueue(const DeviceCall& call, cudaStream_t stream);
   Result<bool> captures(cudaStream_t stream) const;
   Result<void> follow_last_call(cudaStream_t stream) const;

@@ -191,6 +191,7 @@ Result<void> Turns::carry_out(const Work& work) {
 }
 
 Result<void> Turns::run_rounds(const DeviceCall& call, std::uint64_t number) {
+  if (auto set = host_.set_timeout(std::chrono::nanoseconds(call.job.group.timeout_ns)); !set) return set;
   if (auto agreed = agree_on(call, number); !agreed) return agreed;
   for (std::uint32_t round = 0; round < call.plan->rounds.count(); ++round) {
     const auto mine = run_round(call, round, number);

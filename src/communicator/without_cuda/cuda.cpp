@@ -37,6 +37,7 @@ Result<void> CudaCommunicator::all_to_all_v(const void*, const Blocks&, void*, c
 Result<void> CudaCommunicator::check() const { return Error{Errc::unsupported, "built without CUDA"}; }
 Result<void> CudaCommunicator::use_plan(const Plan&, bool) { return Error{Errc::unsupported, "built without CUDA"}; }
 Result<Plan> CudaCommunicator::plan_for(const Call&) const { return Error{Errc::unsupported, "built without CUDA"}; }
+Result<void> CudaCommunicator::set_timeout(std::chrono::nanoseconds) { return Error{Errc::unsupported, "built without CUDA"}; }
 void CudaCommunicator::abort() {}
 
 Result<void> cuda_combine(const KernelCall&, DataType, ReduceOp, void*, unsigned) { return without_cuda(); }
