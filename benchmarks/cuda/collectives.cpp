@@ -3,6 +3,7 @@
 #include <barrier>
 #include <cstdio>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -21,6 +22,9 @@ using namespace rondo;
 using nlohmann::json;
 
 constexpr std::uint32_t graph_calls = 20;  ///< of a graph, so that its own start is shared by many
+constexpr std::uint64_t bucket_bytes = 25'000'000;
+constexpr std::uint32_t bucket_tensors = 200;
+constexpr std::uint64_t apart_bytes = 64;  ///< between tensors of a list, which else would be one
 
 struct Case {
   std::uint32_t ranks = 2;
@@ -28,6 +32,8 @@ struct Case {
   bool in_place = false;
   std::uint32_t blocks = 0;  ///< 0: as the options say
   bool graph = false;
+  std::uint32_t tensors = 0;  ///< of a list, in place; 0: one buffer
+  std::optional<DataType> wire = std::nullopt;  ///< of a list
 };
 
 struct Found {
@@ -48,8 +54,9 @@ class Rank {
         together_(together),
         shape_{Collective::all_reduce, DataType::f32, ReduceOp::sum, gpu.size(), gpu.rank(), 0, what.bytes / 4},
         sets_(std::max<std::uint64_t>(1, std::min<std::uint64_t>(64, rotated_bytes / gpu.size() / (2 * what.bytes)))),
-        input_(sets_ * what.bytes),
-        output_(sets_ * what.bytes),
+        set_bytes_(what.bytes + what.tensors * apart_bytes),
+        input_(sets_ * set_bytes_),
+        output_(sets_ * set_bytes_),
         host_(host) {
     must(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "a stream");
   }
@@ -59,22 +66,36 @@ class Rank {
 
   Found measure() {
     Found found;
-    const auto plan = gpu_.plan_for(call(0));
-    if (!plan) must(plan.error());
-    found.algorithm = plan->header.algorithm;
-    found.predicted_us = plan->predicted_ns / 1e3;
     found.blocks = gpu_.blocks();
-    found.wrong = check();
+    if (case_.tensors == 0) {
+      const auto plan = gpu_.plan_for(call(0));
+      if (!plan) must(plan.error());
+      found.algorithm = plan->header.algorithm;
+      found.predicted_us = plan->predicted_ns / 1e3;
+      found.wrong = check();
+    } else {
+      found.algorithm = "list of " + std::to_string(case_.tensors) + (case_.wire ? ", " + std::string(to_string(*case_.wire)) : "");
+      found.wrong = check_list();
+    }
     const std::uint32_t repeats = case_.bytes <= (1u << 20) ? 40 : case_.bytes <= (32u << 20) ? 16 : 6;
-    found.us = rounds(9, repeats, [&](std::uint64_t k) { must(gpu_.run(call(k), stream_)); });
+    found.us = rounds(9, repeats, [&](std::uint64_t k) { start(k); });
     if (case_.graph) found.graph_us = replays();
     must(gpu_.check());
     return found;
   }
 
  private:
+  void start(std::uint64_t k) {
+    if (case_.tensors == 0) return must(gpu_.run(call(k), stream_));
+    const std::uint64_t bytes = case_.bytes / case_.tensors;
+    std::byte* at = output_.data() + k % sets_ * set_bytes_;
+    tensors_.clear();
+    for (std::uint32_t t = 0; t < case_.tensors; ++t, at += bytes + apart_bytes) tensors_.push_back({at, at, bytes / sizeof(float)});
+    must(gpu_.all_reduce_fused({tensors_, DataType::f32, ReduceOp::sum, 1, case_.wire}, stream_));
+  }
+
   Call call(std::uint64_t k) const {
-    const std::uint64_t at = k % sets_ * case_.bytes;
+    const std::uint64_t at = k % sets_ * set_bytes_;
     std::byte* output = output_.data() + at;
     return {Collective::all_reduce, case_.in_place ? output : input_.data() + at, output, case_.bytes / 4};
   }
@@ -93,6 +114,26 @@ class Rank {
     const std::uint64_t wrong = count_wrong(shape_, 7, data.data());
     // In place, values would grow without end.
     must(cudaMemset(first.output, 0, case_.bytes), "zeroing");
+    must(cudaStreamSynchronize(nullptr), "zeroing");
+    return wrong;
+  }
+
+  /// One call on a list whose elements are each rank's number from 1 on, which a wire type has exactly.
+  std::uint64_t check_list() {
+    const auto ranks = static_cast<float>(gpu_.size());
+    std::vector<float> data(set_bytes_ / sizeof(float), static_cast<float>(gpu_.rank() + 1));
+    must(cudaMemcpy(output_.data(), data.data(), set_bytes_, cudaMemcpyHostToDevice), "copying");
+    together_.arrive_and_wait();
+    start(0);
+    must(cudaStreamSynchronize(stream_), "running a collective");
+    must(gpu_.check());
+    must(cudaMemcpy(data.data(), output_.data(), set_bytes_, cudaMemcpyDeviceToHost), "copying");
+    std::uint64_t wrong = 0;
+    for (const Tensor& tensor : tensors_) {
+      const float* const first = data.data() + (static_cast<const std::byte*>(tensor.input) - output_.data()) / static_cast<std::ptrdiff_t>(sizeof(float));
+      wrong += static_cast<std::uint64_t>(std::count_if(first, first + tensor.count, [&](float value) { return value != ranks * (ranks + 1) / 2; }));
+    }
+    must(cudaMemset(output_.data(), 0, set_bytes_), "zeroing");
     must(cudaStreamSynchronize(nullptr), "zeroing");
     return wrong;
   }
@@ -119,7 +160,7 @@ class Rank {
     cudaGraph_t graph = nullptr;
     cudaGraphExec_t ready = nullptr;
     must(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "capturing");
-    for (std::uint32_t k = 0; k < graph_calls; ++k) must(gpu_.run(call(k), stream_));
+    for (std::uint32_t k = 0; k < graph_calls; ++k) start(k);
     must(cudaStreamEndCapture(stream_, &graph), "capturing");
     must(cudaGraphInstantiate(&ready, graph, 0), "making a graph");
     const double us = rounds(9, 5, [&](std::uint64_t) { must(cudaGraphLaunch(ready, stream_), "launching a graph"); });
@@ -133,8 +174,9 @@ class Rank {
   const Case case_;
   std::barrier<>& together_;
   const Shape shape_;
-  const std::uint64_t sets_;
+  const std::uint64_t sets_, set_bytes_;
   const Buffer input_, output_;
+  std::vector<Tensor> tensors_;
   Communicator& host_;
   cudaStream_t stream_ = nullptr;
 };
@@ -189,8 +231,8 @@ json report(const std::vector<Case>& cases, const std::vector<Found>& found, dou
                 found[k].algorithm.c_str(), found[k].us, found[k].graph_us, found[k].predicted_us, algbw, busbw, part,
                 static_cast<unsigned long long>(found[k].wrong), of.in_place ? "in place" : "");
     rows.push_back({{"ranks", of.ranks}, {"bytes", of.bytes}, {"in_place", of.in_place}, {"blocks", found[k].blocks}, {"algorithm", found[k].algorithm},
-                    {"us", found[k].us}, {"graph_us", found[k].graph_us}, {"predicted_us", found[k].predicted_us}, {"algbw_gb_per_s", algbw},
-                    {"busbw_gb_per_s", busbw}, {"part_of_floor", part}, {"wrong", found[k].wrong}});
+                    {"tensors", of.tensors}, {"us", found[k].us}, {"graph_us", found[k].graph_us}, {"predicted_us", found[k].predicted_us},
+                    {"algbw_gb_per_s", algbw}, {"busbw_gb_per_s", busbw}, {"part_of_floor", part}, {"wrong", found[k].wrong}});
   }
   std::fflush(stdout);
   return rows;
@@ -212,6 +254,9 @@ json measure_collectives(double copy, const CollectiveOptions& options) {
       for (const bool in_place : {false, true})
         if (!in_place || bytes >= (1u << 20)) cases.push_back({ranks, bytes, in_place, 0, bytes <= (1u << 20)});
     for (const bool in_place : {false, true}) cases.push_back({ranks, 64u << 20, in_place, 0, false});
+    cases.push_back({ranks, bucket_bytes, true, 0, false});
+    for (const std::optional<DataType> wire : {std::optional<DataType>(), std::optional(DataType::bf16)})
+      if (options.plan.empty()) cases.push_back({ranks, bucket_bytes, true, 0, false, bucket_tensors, wire});
     add(0, cases);
   }
   if (!options.quick)
