@@ -116,8 +116,8 @@ Cost predict(const Request& request, const CostModel& cost, const PlanLimits& li
   else if (is_rooted(request.collective)) moving = own + (reduces ? terms.pull_and_add(blocks) : terms.pull(blocks));
   else moving = own + (reduces ? terms.pull_and_add_from_all(blocks) : terms.pull_from_all(blocks));
   if (is_rooted(request.collective) && !reads_one(request.collective)) moving = terms.lopsided(moving, moving);
-  const bool rooted = is_rooted(request.collective);
-  if (!request.symmetric) moving += reads_one(request.collective) ? terms.by_kernel(terms.block, 1, rooted) : terms.by_kernel(blocks, others, rooted);
+  const bool fresh = request.collective == Collective::broadcast || request.collective == Collective::gather;
+  if (!request.symmetric) moving += reads_one(request.collective) ? terms.by_kernel(terms.block, 1, fresh) : terms.by_kernel(blocks, others, fresh);
   const double first_lines = 2 * (terms.lines_of_all() - cost.line_ns);
   return {terms.piped_ns(1) + terms.signal_ns(), terms.work_ns(moving + first_lines, (3 + 3 * others) * terms.pieces), 2, blocks};
 }

@@ -111,9 +111,9 @@ struct Terms {
   double message_ns() const { return crowded() ? signal_ns() : (1 + first_line) * cost.latency_ns; }
 
   /// What it takes longer that the kernel copies, `bytes` in all from `reads` other processes. Callers' buffers are not always rewritten before a
-  /// call, as slots are: half of the bytes are taken to come out of this core's caches. But nobody has the same thing fetched from a root, or by it, twice.
-  double by_kernel(double bytes, double reads, bool rooted) const {
-    const double nearer = rooted && !crowded() ? 0 : (cost.pull_ns_per_byte - cost.core.copy_ns_per_byte) / 2;
+  /// call, as slots are: half of the bytes are taken to come out of this core's caches; none of `fresh` ones.
+  double by_kernel(double bytes, double reads, bool fresh) const {
+    const double nearer = fresh && !crowded() ? 0 : (cost.pull_ns_per_byte - cost.core.copy_ns_per_byte) / 2;
     return bytes * (cost.core.kernel_ns_per_byte - std::max(0.0, nearer)) + reads * pieces * cost.core.kernel_call_ns;
   }
 
