@@ -99,31 +99,32 @@ std::vector<float> right_for(const std::vector<std::vector<float>>& values, std:
 
 TEST_CASE("a GPU's blocks read and write the tensors of lists where they lie, with slots of the same type or of a narrower one, and get the processor's bits") {
   std::mt19937_64 random(11);
-  for (const std::uint32_t ranks : {2u, 3u, 5u})
-    for (const char* algorithm : {"one_shot", "two_shot"})
-      for (const std::optional<DataType> wire : {std::optional<DataType>(), std::optional(DataType::f16), std::optional(DataType::bf16)})
-        for (const ReduceOp op : {ReduceOp::sum, ReduceOp::avg, ReduceOp::premul_sum})
-          for (const bool by_turns : {false, true}) {
-            INFO(ranks << " ranks, " << algorithm << ", wire " << (wire ? to_string(*wire) : "none") << ", " << to_string(op));
-            const auto plan = plan_by(algorithm, ranks, wire, op);
-            REQUIRE(plan);
-            const auto values = random_values(ranks, random);
-            HostCall call{*plan, elements_in_all, DataType::f32, op, {}, {}, {}, {}};
-            std::vector<Listed> lists;
-            for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-              lists.emplace_back(values[rank], random);
-              call.lists.push_back(lists.back().table);
-              call.scales.push_back(op == ReduceOp::premul_sum ? 0.25 + 0.3 * rank : 1);
-            }
-            HostGpu gpu(ranks, 4, 2, staging);
-            gpu.by_turns = by_turns;
-            REQUIRE(gpu.run(call));
-            const auto right = right_for(values, algorithm, wire, op, call.scales);
-            for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-              REQUIRE(gpu.host(rank).report.outcome == 0);
-              CHECK(lists[rank].result() == right);
-            }
+  const ReduceOp ops[] = {ReduceOp::sum, ReduceOp::avg, ReduceOp::premul_sum};
+  for (const bool by_turns : {false, true})
+    for (const std::uint32_t ranks : {2u, 3u, 5u})
+      for (const char* algorithm : {"one_shot", "two_shot"})
+        for (const std::optional<DataType> wire : {std::optional<DataType>(), std::optional(DataType::f16), std::optional(DataType::bf16)}) {
+          const ReduceOp op = ops[random() % 3];
+          INFO(ranks << " ranks, " << algorithm << ", wire " << (wire ? to_string(*wire) : "none") << ", " << to_string(op));
+          const auto plan = plan_by(algorithm, ranks, wire, op);
+          REQUIRE(plan);
+          const auto values = random_values(ranks, random);
+          HostCall call{*plan, elements_in_all, DataType::f32, op, {}, {}, {}, {}};
+          std::vector<Listed> lists;
+          for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+            lists.emplace_back(values[rank], random);
+            call.lists.push_back(lists.back().table);
+            call.scales.push_back(op == ReduceOp::premul_sum ? 0.25 + 0.3 * rank : 1);
           }
+          HostGpu gpu(ranks, 4, 2, staging);
+          gpu.by_turns = by_turns;
+          REQUIRE(gpu.run(call));
+          const auto right = right_for(values, algorithm, wire, op, call.scales);
+          for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+            REQUIRE(gpu.host(rank).report.outcome == 0);
+            CHECK(lists[rank].result() == right);
+          }
+        }
 }
 
 TEST_CASE("a GPU's blocks put a narrower type in the slots of a call on one buffer") {
