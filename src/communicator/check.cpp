@@ -54,12 +54,12 @@ Error wrong_pointers(const PointerRule& rule, const CallIdentity& call, const vo
                     "this rank's block of the output; reduce_scatter, scatter: output is this rank's block of the input)");
 }
 
-/// Integers are multiplied by what the factor has before its point.
 std::optional<Error> wrong_timeout(std::chrono::nanoseconds timeout, std::uint32_t rank) {
   if (timeout.count() > 0) return std::nullopt;
   return Error{Errc::invalid_argument, "a timeout of " + std::to_string(timeout.count()) + " ns; accepted: above 0", 0, "rank " + std::to_string(rank)};
 }
 
+/// Integers are multiplied by what the factor has before its point.
 std::optional<Error> wrong_scale(ReduceOp op, DataType type, double scale) {
   const bool floating = type == DataType::f16 || type == DataType::bf16 || type == DataType::f32 || type == DataType::f64;
   if (op != ReduceOp::premul_sum || floating || fits_integers(scale)) return std::nullopt;
@@ -67,8 +67,7 @@ std::optional<Error> wrong_scale(ReduceOp op, DataType type, double scale) {
                     "; accepted: at least -2^63 and below 2^63");
 }
 
-/// Of a list, whose pointers were judged when it was made a table.
-std::optional<Error> Communicator::Impl::wrong_placement(const PointerRule& rule, const SegmentTable& table) {
+std::optional<Error> wrong_placement(const PointerRule& rule, const SegmentTable& table) {
   const auto in_place = [](const Segment& segment) { return segment.in_place(); };
   if (!rule.in_place && std::any_of(table.segments.begin(), table.segments.end(), in_place)) return wrong_call(plan_out_of_place);
   if (!rule.out_of_place && !std::all_of(table.segments.begin(), table.segments.end(), in_place)) return wrong_call(plan_in_place);

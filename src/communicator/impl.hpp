@@ -246,7 +246,6 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   Error last_words(std::uint32_t peer) const;
 
   // check.cpp
-  static std::optional<Error> wrong_placement(const PointerRule& rule, const SegmentTable& segments);
   static std::optional<Error> too_many_pieces(const Executable& executable, const BlockTable& blocks);
 
   // diagnose.cpp

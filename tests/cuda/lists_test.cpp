@@ -3,6 +3,7 @@
 #include <random>
 
 #include "cuda/trials.hpp"
+#include "rondo/planner.hpp"
 #include "support/catch.hpp"
 
 using namespace rondo;
@@ -150,6 +151,24 @@ TEST_CASE("lists that make no sense on a GPU are refused by name, and the commun
     if (auto wrong = expect_refused(rank, many.bucket(ReduceOp::sum, std::nullopt), "on GPUs there may be 900"); !wrong.empty()) return wrong;
     if (auto said = refusal(rank, list.bucket(ReduceOp::sum, std::nullopt)); !said.empty()) return said;
     return list.judge(ReduceOp::sum);
+  }));
+}
+
+TEST_CASE("lists go by a plan that was brought along where it serves them", "[brief]") {
+  check_all(run_gpu_ranks(2, [](GpuRank& rank) -> std::string {
+    ListOnGpu list(rank, 5'000, 1, 50);
+    Request request;
+    request.ranks = 2;
+    request.count = 5'000;
+    auto plan = make_plan(Topology{}, cost_model(Topology{}, 2), PlanLimits{}, request, "ring");
+    if (!plan) return to_string(plan.error());
+    if (auto used = rank.gpu.use_plan(*plan); !used) return to_string(used.error());
+    if (auto said = refusal(rank, list.bucket(ReduceOp::sum, std::nullopt)); !said.empty()) return said;
+    if (auto wrong = list.judge(ReduceOp::sum); !wrong.empty()) return wrong;
+    if (auto wrong = expect_refused(rank, list.bucket(ReduceOp::sum, DataType::bf16), "where a plan was brought along"); !wrong.empty()) return wrong;
+    plan->header.in_place = false;
+    if (auto used = rank.gpu.use_plan(*plan); !used) return to_string(used.error());
+    return expect_refused(rank, list.bucket(ReduceOp::sum, std::nullopt), "the imported plan is for separate buffers only");
   }));
 }
 
