@@ -95,4 +95,10 @@ Result<SegmentTable> table_of(const Bucket& bucket) {
   return table;
 }
 
+PlanKey key_of(const Bucket& bucket, const SegmentTable& table) {
+  PlanKey key{table.bytes() / size_of(bucket.type), 0, Collective::all_reduce, bucket.type, bucket.op};
+  key.wire = bucket.wire;
+  return key;
+}
+
 }  // namespace rondo

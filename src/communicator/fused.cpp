@@ -6,10 +6,7 @@ namespace rondo {
 namespace {
 
 Task task_of(const Bucket& bucket, const SegmentTable& table) {
-  const std::uint64_t count = table.bytes() / size_of(bucket.type);
-  PlanKey key{count, 0, Collective::all_reduce, bucket.type, bucket.op};
-  key.wire = bucket.wire;
-  return Task{key, Binding{nullptr, nullptr, bucket.scale, nullptr, &table}};
+  return Task{key_of(bucket, table), Binding{nullptr, nullptr, bucket.scale, nullptr, &table}};
 }
 
 /// An operation that keeps its list.

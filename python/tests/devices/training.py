@@ -80,7 +80,6 @@ def averages(rank, size, device):
         off = (got - sum(gradients) / size).abs()
         assert (off <= torch.stack(gradients).abs().amax(0) * bound + 2 * 2**-25).all(), f"{wire}: off by {off.max()}"
 
-
     model = DistributedDataParallel(torch.nn.Linear(1, 1, bias=False).to(device))
     rondo.torch.DDPHook("fp16").register(model)
     (model(torch.ones(1, 1, device=device)) * 2**-24).sum().backward()

@@ -13,12 +13,6 @@ namespace {
 /// What blocks are made for, on lists.
 bool is_listed_type(DataType type) { return type == DataType::f32 || type == DataType::f16 || type == DataType::bf16; }
 
-PlanKey key_of_list(const Bucket& bucket, const SegmentTable& table) {
-  PlanKey key{table.bytes() / size_of(bucket.type), 0, Collective::all_reduce, bucket.type, bucket.op};
-  key.wire = bucket.wire;
-  return key;
-}
-
 }  // namespace
 
 Result<void> CudaCommunicator::Impl::wrong_tensors(const Bucket& bucket) const {
@@ -42,7 +36,7 @@ Result<void> CudaCommunicator::Impl::run_fused(const Bucket& bucket, cudaStream_
   if (table->segments.size() > device::most_segments)
     return Error{Errc::unsupported, "tensors in " + std::to_string(table->segments.size()) + " places; on GPUs there may be " +
                                         std::to_string(device::most_segments), 0, "all_reduce_fused"};
-  const PlanKey key = key_of_list(bucket, *table);
+  const PlanKey key = rondo::key_of(bucket, *table);
   if (auto error = wrong_key(key, parts_.group.ranks)) return *error;
   if (auto error = wrong_scale(key.op, key.type, bucket.scale)) return *error;
   const OnDevice on(parts_.device);
