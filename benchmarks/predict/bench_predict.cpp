@@ -24,6 +24,7 @@ struct Options {
   std::vector<std::string> sizes{"64", "1K", "16K", "64K", "256K", "1M", "4M", "16M"};
   std::uint32_t rounds = 5;
   Settings settings;
+  bool all_modes = false;
   bool quiet = false;
   std::string json;
   std::vector<std::string> replay;
@@ -66,22 +67,41 @@ std::string processor_of(const rondo::Topology& machine) {
   return {};
 }
 
-/// Measured with the figures that the model begins with here; communicators replace what they probe.
-rondo::Result<Recording> record(const Settings& settings, const std::vector<Case>& cases, std::uint32_t count) {
-  auto machine = rondo::discover_topology();
-  if (!machine) return machine.error();
-  const rondo::CostModel cost = rondo::cost_model(*machine, settings.ranks, rondo::known_core_figures(*machine));
+/// What is measured at one number of ranks, one after the other.
+std::vector<Settings> settings_of(const Options& options, std::uint32_t ranks) {
+  Settings settings = options.settings;
+  settings.ranks = ranks;
+  if (!options.all_modes) return {settings};
+  std::vector<Settings> modes;
+  for (const bool touched : {false, true})
+    for (const bool in_place : {false, true}) {
+      settings.touched = touched;
+      settings.in_place = in_place;
+      modes.push_back(settings);
+    }
+  return modes;
+}
+
+/// The figures that the model begins with here; communicators replace what they probe.
+rondo::CostModel figures_of(const rondo::Topology& machine, std::uint32_t ranks) {
+  return rondo::cost_model(machine, ranks, rondo::known_core_figures(machine));
+}
+
+void print_parameters(const rondo::CostModel& cost, std::uint32_t ranks) {
+  std::printf("%zu parameters at %u ranks:\n", cost.sources.size(), ranks);
+  for (const std::string& source : cost.sources) std::printf("  %s\n", source.c_str());
+}
+
+rondo::Result<Recording> record(const rondo::Topology& machine, const Settings& settings, const std::vector<Case>& cases, std::uint32_t count) {
   std::vector<Round> rounds;
   for (std::uint32_t k = 0; k < count; ++k) {
     auto round = run_round(settings, cases);
     if (!round) return round.error();
     rounds.push_back(std::move(*round));
   }
-  Recording recording{processor_of(*machine), settings,         cost.core,       cost.cores_per_rank,
-                      cost.own_cache_bytes,   cost.cache_bytes, cost.ring_bytes, lines_of(cases, rounds)};
-  std::printf("%zu parameters at %u ranks:\n", cost.sources.size(), settings.ranks);
-  for (const std::string& source : cost.sources) std::printf("  %s\n", source.c_str());
-  return recording;
+  const rondo::CostModel cost = figures_of(machine, settings.ranks);
+  return Recording{processor_of(machine), settings,         cost.core,       cost.cores_per_rank,
+                   cost.own_cache_bytes,  cost.cache_bytes, cost.ring_bytes, lines_of(cases, rounds)};
 }
 
 Summary show(const Options& options, const Settings& settings, const std::vector<Line>& lines) {
@@ -123,7 +143,9 @@ int main(int argc, char** argv) {
   app.add_option("--batch-ms", options.settings.batch_ms, "time of one of the five batches a round")
       ->check(tool_support::decimal_number(0.01, 1000))
       ->capture_default_str();
-  app.add_flag("--in-place", options.settings.in_place, "calls in place");
+  auto* in_place = app.add_flag("--in-place", options.settings.in_place, "calls in place");
+  auto* touch = app.add_flag("--touch", options.settings.touched, "owners rewrite their buffers between calls");
+  app.add_flag("--all-modes", options.all_modes, "out of place and in place, without and with --touch, one after the other")->excludes(in_place)->excludes(touch);
   app.add_flag("--symmetric", options.settings.symmetric, "buffers that peers map");
   app.add_flag("--quiet", options.quiet, "summaries alone");
   app.add_option("--json", options.json, "write all to this file, which --replay reads");
@@ -138,12 +160,16 @@ int main(int argc, char** argv) {
   const auto cases = cases_of(options);
   if (!cases) return fail(cases.error(), 2);
   std::vector<Recording> recordings;
+  const auto machine = rondo::discover_topology();
+  if (!machine) return fail(machine.error());
   for (const std::uint32_t ranks : options.ranks) {
-    options.settings.ranks = ranks;
-    auto recording = record(options.settings, *cases, options.rounds);
-    if (!recording) return fail(recording.error());
-    show(options, options.settings, recording->lines);
-    recordings.push_back(std::move(*recording));
+    print_parameters(figures_of(*machine, ranks), ranks);
+    for (const Settings& settings : settings_of(options, ranks)) {
+      auto recording = record(*machine, settings, *cases, options.rounds);
+      if (!recording) return fail(recording.error());
+      show(options, settings, recording->lines);
+      recordings.push_back(std::move(*recording));
+    }
   }
   if (options.json.empty()) return 0;
   std::ofstream file(options.json);

@@ -26,6 +26,7 @@ Json head_of(const Recording& recording) {
   return {{"machine", recording.machine},
           {"ranks", recording.settings.ranks},
           {"in_place", recording.settings.in_place},
+          {"touched", recording.settings.touched},
           {"symmetric", recording.settings.symmetric},
           {"core_figures", Json::parse(rondo::write_core_figures(recording.core))},
           {"cores_per_rank", recording.cores_per_rank},
@@ -55,6 +56,7 @@ Recording recording_of(const Json& json) {
   json.at("machine").get_to(recording.machine);
   json.at("ranks").get_to(recording.settings.ranks);
   json.at("in_place").get_to(recording.settings.in_place);
+  recording.settings.touched = json.value("touched", false);  // which earlier files don't have
   json.at("symmetric").get_to(recording.settings.symmetric);
   const auto core = rondo::read_core_figures(json.at("core_figures").dump());
   if (!core) throw std::runtime_error("\"core_figures\": " + core.error().detail);

@@ -67,9 +67,10 @@ std::vector<Line> lines_of_case(const Case& what, State state, double threshold_
 
 std::string after_name(State state) { return state == State::only ? "" : std::string(", ") + to_string(state); }
 
-const char* how(const Settings& settings) {
-  if (settings.symmetric) return settings.in_place ? "symmetric, in place" : "symmetric";
-  return settings.in_place ? "in place" : "out of place";
+std::string how(const Settings& settings) {
+  std::string mode = settings.in_place ? "in place" : "out of place";
+  if (settings.symmetric) mode = "symmetric, " + mode;
+  return settings.touched ? mode + ", touched" : mode;
 }
 
 }  // namespace
@@ -114,7 +115,7 @@ Summary summarise(const std::vector<Line>& lines) {
 }
 
 void print(const Settings& settings, const std::vector<Line>& lines) {
-  std::printf("%u ranks, %s\n%-20s %10s %-20s %12s %12s %7s %7s\n", settings.ranks, how(settings), "", "bytes", "algorithm (* chosen)", "predicted us",
+  std::printf("%u ranks, %s\n%-20s %10s %-20s %12s %12s %7s %7s\n", settings.ranks, how(settings).c_str(), "", "bytes", "algorithm (* chosen)", "predicted us",
               "measured us", "ratio", "to best");
   for (std::size_t k = 0; k < lines.size(); ++k) {
     const Line& line = lines[k];
@@ -126,7 +127,7 @@ void print(const Settings& settings, const std::vector<Line>& lines) {
 }
 
 void print(const Settings& settings, const Summary& summary) {
-  std::printf("%u ranks, %s: %zu predictions, geometric mean error %.1f %%, largest %.0f %%; ", settings.ranks, how(settings), summary.lines,
+  std::printf("%u ranks, %s: %zu predictions, geometric mean error %.1f %%, largest %.0f %%; ", settings.ranks, how(settings).c_str(), summary.lines,
               100 * summary.error, 100 * summary.largest);
   std::printf("%zu choices, geometric mean regret %.3f, worst %.2f, %zu above %.1f\n", summary.choices, summary.regret, summary.worst_regret, summary.above,
               most_regret);

@@ -22,8 +22,8 @@ class Recordings(unittest.TestCase):
     def tearDown(self):
         self.folder.cleanup()
 
-    def measure(self):
-        done = run("--quiet", "--ops", "all_reduce,barrier", "--sizes", "64,1K", "--rounds", "1", "--batch-ms", "0.05", "--json", str(self.file))
+    def measure(self, *flags):
+        done = run("--quiet", "--ops", "all_reduce,barrier", "--sizes", "64,1K", "--rounds", "1", "--batch-ms", "0.05", "--json", str(self.file), *flags)
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(self.file.read_text(encoding="utf-8"))
 
@@ -35,6 +35,13 @@ class Recordings(unittest.TestCase):
         again = run("--replay", str(self.file))
         self.assertEqual(again.returncode, 0, again.stderr)
         self.assertEqual(again.stdout.count("inline"), sum(line["algorithm"] == "inline" for line in recorded["lines"]))
+
+    def test_all_modes_are_recorded(self):
+        modes = [(one["in_place"], one["touched"]) for one in self.measure("--all-modes")]
+        self.assertEqual(modes, [(False, False), (True, False), (False, True), (True, True)])
+        again = run("--quiet", "--replay", str(self.file))
+        self.assertEqual(again.stdout.count("in place, touched:"), 1, again.stdout)
+        self.assertEqual(run("--all-modes", "--touch").returncode, 2)
 
     def test_choices_are_the_model_s_of_today(self):
         (recorded,) = self.measure()

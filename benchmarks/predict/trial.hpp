@@ -30,6 +30,7 @@ struct Settings {
   double batch_ms = 2;
   bool symmetric = false;
   bool in_place = false;
+  bool touched = false;  ///< ranks rewrite their inputs before each call, outside the clock
 };
 
 /// A round's cells: [case][algorithm], algorithms in the order of rondo::algorithm_names().
