@@ -145,7 +145,7 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   auto* in_place = app.add_flag("--in-place", options.settings.in_place, "calls in place");
   auto* touch = app.add_flag("--touch", options.settings.touched, "owners rewrite their buffers between calls");
-  app.add_flag("--all-modes", options.all_modes, "out of place and in place, without and with --touch, one after the other")->excludes(in_place)->excludes(touch);
+  app.add_flag("--all-modes", options.all_modes, "out of place and in place, without and with --touch")->excludes(in_place)->excludes(touch);
   app.add_flag("--symmetric", options.settings.symmetric, "buffers that peers map");
   app.add_flag("--quiet", options.quiet, "summaries alone");
   app.add_option("--json", options.json, "write all to this file, which --replay reads");

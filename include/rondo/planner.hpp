@@ -71,7 +71,7 @@ struct CoreFigures {
   std::vector<LinkFigures> links; ///< at each distance that is known, nearer ones first
   double ring_bytes = 0;          ///< of slots that are best written before one is written again
   double stream_parts = 0;        ///< outputs of this many times a rank's part of a cache are written past the caches
-  double kernel_ns_per_byte = 0;  ///< what a byte costs more that the kernel copies from another process's memory
+  double kernel_ns_per_byte = 0;  ///< what a byte costs more that the kernel copies from another process's memory, which has just been written
   double kernel_call_ns = 0;      ///< and what each such copy costs besides
   double step_ns = 0;             ///< the executor's cost of a step
   double call_ns = 0;             ///< of a call's beginning and end

@@ -129,13 +129,12 @@ LinkFigures link_of(const calibration::PairFigures& pair, double copy_ns_per_byt
   return {pair.latency_ns, std::max(copy_ns_per_byte, pair.pull_ns_per_byte), publish, share, past_pull, past_publish};
 }
 
-/// The kernel's copies were of `copied_bytes` each. What they take longer than a core's own is, on the average, half of what was just written and half of
-/// what is in this core's caches, as the cost model takes a call's buffers to be.
+/// The kernel's copies were of `copied_bytes` each.
 void take_kernel_copies(CoreFigures& figures, const calibration::PairFigures& pair, std::uint64_t copied_bytes) {
   if (pair.kernel_ns_per_byte == 0) return;
   figures.kernel_call_ns = pair.kernel_call_ns;
-  const double longer = (pair.kernel_ns_per_byte - figures.copy_ns_per_byte + pair.kernel_fresh_ns_per_byte - pair.pull_ns_per_byte) / 2;
-  figures.kernel_ns_per_byte = std::max(0.0, longer - pair.kernel_call_ns / static_cast<double>(copied_bytes));
+  const double call = pair.kernel_call_ns / static_cast<double>(copied_bytes);
+  figures.kernel_ns_per_byte = std::max(0.0, pair.kernel_ns_per_byte - pair.pull_ns_per_byte - call);
 }
 
 /// A byte from core to core, through slots.

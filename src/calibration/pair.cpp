@@ -92,7 +92,7 @@ class Side {
     }
   }
 
-  std::vector<double> publish, pull, past_publish, past_pull, alone, shared, combined, kernel_fresh, kernel, kernel_call;
+  std::vector<double> publish, pull, past_publish, past_pull, alone, shared, combined, kernel, kernel_call;
   bool kernel_copies = true;
 
  private:
@@ -103,12 +103,11 @@ class Side {
     return (clock_ns() - begin) / static_cast<double>(pieces_of_block * piece_);
   }
   void add(std::byte* to, std::uint64_t at, bool for_peers) const { add_floats(to, input_ + at, other_ + at, piece_, for_peers); }
-  /// Of a process's own memory it may always, where there is such a call. First the other core has just written what is read; then this core's caches hold it.
+  /// Of a process's own memory it may always, where there is such a call.
   void copy_by_kernel() {
     const auto copy = [&](std::uint64_t at, std::uint64_t bytes) {
       kernel_copies &= copy_from_process(process_, output_ + at, reinterpret_cast<std::uint64_t>(peers_input_ + at), bytes) == 0;
     };
-    kernel_fresh.push_back(time([&](std::uint64_t at) { copy(at, piece_); }));
     kernel.push_back(time([&](std::uint64_t at) { copy(at, piece_); }));
     kernel_call.push_back(time([&](std::uint64_t at) { copy(at, line_bytes); }) * static_cast<double>(piece_));
   }
@@ -192,7 +191,6 @@ Result<PairFigures> exchange(std::uint32_t a, std::uint32_t b, std::uint64_t byt
   figures.reduce_ns_per_byte = std::max(0.0, mean(&Side::combined) - mean(&Side::pull));
   if (sides[0].kernel_copies && sides[1].kernel_copies) {
     figures.kernel_ns_per_byte = mean(&Side::kernel);
-    figures.kernel_fresh_ns_per_byte = mean(&Side::kernel_fresh);
     figures.kernel_call_ns = mean(&Side::kernel_call);
   }
   return figures;

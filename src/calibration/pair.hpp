@@ -19,8 +19,7 @@ struct PairFigures {
   double past_pull_ns_per_byte = 0;     ///< a copy from there
   double share_ns_per_byte = 0;    ///< what a reduction costs more whose result goes to where the other core has just read
   double reduce_ns_per_byte = 0;   ///< what a reduction of a source of one's own and one that the other core has just written costs more than copying that
-  double kernel_ns_per_byte = 0;   ///< a copy by the kernel, as from another process, of what this core has read before; 0: it doesn't
-  double kernel_fresh_ns_per_byte = 0;  ///< the same of what the other core has just written
+  double kernel_ns_per_byte = 0;   ///< a copy by the kernel, as from another process, of what the other core has just written; 0: it doesn't
   double kernel_call_ns = 0;       ///< such a copy of a line
   double switch_ns = 0;            ///< both on processor `a`: until the other one runs after a yield
 };

@@ -98,11 +98,11 @@ Cost predict(const Request& request, const CostModel& cost, const PlanLimits& li
   const double rounds = log2_ceil(request.ranks);
   if (request.collective == Collective::all_to_all) {
     const double hops = sent_in_all(request.ranks);
-    const double moving = terms.publish(hops * terms.block) + terms.pull_from_all(hops * terms.block) + terms.copy(terms.block);
+    const double moving = terms.publish(hops * terms.block) + terms.pull_from_all(hops * terms.block) + terms.keep(terms.block);
     return {terms.message_ns() * rounds * terms.pieces, terms.work_ns(moving, 6 * hops * terms.pieces), rounds, 2 * hops * terms.block};
   }
   const double received = (terms.ranks - 1) * terms.block;
-  const double moving = terms.copy(terms.block) + terms.publish(received) + terms.pull_from_all(received);
+  const double moving = terms.keep(terms.block) + terms.publish(received) + terms.pull_from_all(received);
   // A step runs once for each block. The last rank's go round the end in all rounds: two messages each way, with a wait and a signal.
   const double steps = (2 * (terms.ranks - 1) + 8 * rounds) * terms.pieces;
   return {terms.message_ns() * rounds * terms.pieces, terms.work_ns(moving, steps), rounds, 2 * received};

@@ -108,16 +108,16 @@ Cost predict(const Request& request, const CostModel& cost, const PlanLimits& li
   Terms terms(request, cost, limits, shape);
   const double others = terms.ranks - 1;
   const double blocks = others * terms.block;
-  if (!request.symmetric) terms.copied_by_kernel(is_rooted(request.collective) ? blocks / terms.ranks : blocks);
+  const double copied = reads_one(request.collective) ? terms.block : blocks;
+  if (!request.symmetric) terms.copied_by_kernel(copied, is_rooted(request.collective) ? blocks / terms.ranks : blocks);
   const bool reduces = is_reduction(request.collective);
-  const double own = reduces || request.collective == Collective::send_recv ? 0 : terms.copy(terms.block);
+  const double own = reduces || request.collective == Collective::send_recv ? 0 : terms.keep(terms.block);
   double moving = 0;
   if (reads_one(request.collective)) moving = terms.lopsided(std::max(own, terms.pull_from_one(terms.block, 1, terms.ranks)), own + terms.pull(blocks));
   else if (is_rooted(request.collective)) moving = own + (reduces ? terms.pull_and_add(blocks) : terms.pull(blocks));
   else moving = own + (reduces ? terms.pull_and_add_from_all(blocks) : terms.pull_from_all(blocks));
   if (is_rooted(request.collective) && !reads_one(request.collective)) moving = terms.lopsided(moving, moving);
-  const bool fresh = request.collective == Collective::broadcast || request.collective == Collective::gather;
-  if (!request.symmetric) moving += reads_one(request.collective) ? terms.by_kernel(terms.block, 1, fresh) : terms.by_kernel(blocks, others, fresh);
+  if (!request.symmetric) moving += terms.by_kernel(copied, reads_one(request.collective) ? 1 : others);
   const double first_lines = 2 * (terms.lines_of_all() - cost.line_ns);
   return {terms.piped_ns(1) + terms.signal_ns(), terms.work_ns(moving + first_lines, (3 + 3 * others) * terms.pieces), 2, blocks};
 }

@@ -279,7 +279,7 @@ struct Way {
 /// Leaders of the outermost level, who read over the longest way and have the most readers, are the bottleneck, or the root is.
 Cost predict_broadcast(const Terms& terms, const Shape& shape) {
   const Way way(terms, shape);
-  double busiest = terms.copy(terms.block) + terms.publish(terms.block), all = busiest, fill = 0;
+  double busiest = terms.keep(terms.block) + terms.publish(terms.block), all = busiest, fill = 0;
   for_each_level(terms.cost, shape, terms.ranks, [&](double inner, double outer) {
     const double own = terms.pull_from_one(1, inner, outer) + (inner > 1 ? terms.publish(1) : 0);
     busiest = std::max(busiest, own * terms.block);
@@ -315,7 +315,7 @@ Cost predict(const Request& request, const CostModel& cost, const PlanLimits& li
     ++ways;
   }
   if (gathers) {
-    work += moving + terms.publish(pulled - inmost) + (reduces ? 0 : terms.publish(terms.chunk) + terms.copy(terms.chunk));
+    work += moving + terms.publish(pulled - inmost) + (reduces ? 0 : terms.publish(terms.chunk) + terms.keep(terms.chunk));
     moved += pulled;
     ++ways;
   }

@@ -150,7 +150,7 @@ Shape shape(const Request& request, const CostModel& cost, const PlanLimits& lim
 /// The root has to do with every block, and on the way down or up blocks are copied once more at each hop; the busiest of those ways is the largest child's.
 Cost cost_of_blocks(const Terms& terms, const TreeSize& size, std::uint32_t largest) {
   const double far = (terms.ranks - 1) * terms.block;
-  const double root = terms.pull(far) + terms.copy(terms.block);
+  const double root = terms.pull(far) + terms.keep(terms.block);
   const double way = (size.hops - 1) * (terms.pull(largest * terms.block / radix) + terms.publish(largest * terms.block / radix));
   return {terms.piped_ns(size.hops), terms.work_ns(root + way + terms.publish(far), 4 * size.children * terms.pieces), size.hops, 2 * far};
 }

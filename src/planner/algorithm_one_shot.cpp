@@ -248,7 +248,7 @@ Traffic traffic(const Request& request) {
 double moving_ns(const Request& request, const Terms& terms) {
   const Traffic blocks = traffic(request);
   const double fetched = blocks.fetched * terms.block;
-  const double out = terms.publish(blocks.published * terms.block * terms.in_scratch) + terms.copy(blocks.kept * terms.block);
+  const double out = terms.publish(blocks.published * terms.block * terms.in_scratch) + terms.keep(blocks.kept * terms.block);
   double pulled = terms.pull_from_all(fetched * terms.in_scratch);
   if (to_one(request.collective)) pulled = terms.pull(fetched);
   if (from_one(request.collective)) pulled = terms.pull_from_one(fetched, 1, terms.ranks);
@@ -257,8 +257,8 @@ double moving_ns(const Request& request, const Terms& terms) {
   // Both sides of a rooted collective work at the same time, the fetching one a piece behind.
   const double first = terms.publish(terms.piece);  // meanwhile the root copies what is its own
   if (to_one(request.collective)) {
-    const double kept = blocks.kept * terms.copy(terms.block - terms.piece);
-    return terms.lopsided(in + kept + std::max(first, blocks.kept * terms.copy(terms.piece)), others * out + in);
+    const double kept = blocks.kept * terms.keep(terms.block - terms.piece);
+    return terms.lopsided(in + kept + std::max(first, blocks.kept * terms.keep(terms.piece)), others * out + in);
   }
   if (from_one(request.collective)) return terms.lopsided(first + std::max(in, out - first), out + others * in);
   // An all_reduce reads what is its own a second time, when the peers' parts have come: half of a copy, but for what the first cache still holds.
@@ -283,9 +283,9 @@ Cost streamed_predict(const Request& request, const CostModel& cost, const PlanL
   const bool all = request.collective == Collective::all_gather;
   const double fetched = (all ? others : 1) * terms.block;
   // Of what goes past the caches memory is what counts, which work_ns() knows.
-  const double kept = terms.copy(terms.block) * (1 - terms.beyond_caches());
-  const double out = terms.publish(terms.block) + kept, first = terms.publish(terms.piece) + terms.copy(terms.piece);
-  double moving = terms.copy(terms.piece) + out + terms.pull_from_all(fetched);
+  const double kept = terms.keep(terms.block) * (1 - terms.beyond_caches());
+  const double out = terms.publish(terms.block) + kept, first = terms.publish(terms.piece) + terms.keep(terms.piece);
+  double moving = terms.keep(terms.piece) + out + terms.pull_from_all(fetched);
   if (!all) {
     // Readers take in the last piece once the root has done all of its own.
     const double in = terms.pull_from_one(fetched, 1, terms.ranks), last = terms.pull_from_one(terms.piece, 1, terms.ranks);

@@ -152,12 +152,12 @@ Cost predict(const Request& request, const CostModel& cost, const PlanLimits& li
   const Terms terms(request, cost, limits, shape);
   const double others = terms.ranks - 1;
   const double far = others * terms.block;
-  const double own = terms.copy(terms.block);
+  const double own = terms.keep(terms.block);
   const double steps = (6 * others + 1) * terms.pieces;
   const double first_lines = 2 * (terms.lines_of_all() - cost.line_ns);  // a flag and data of each peer; one of each is the message itself
   if (is_rooted(request.collective)) {
     const double first = terms.publish(terms.piece);  // meanwhile the root of a gather copies what is its own
-    const double gathered = terms.pull(far) + std::max(first, terms.copy(terms.piece)) + terms.copy(terms.block - terms.piece);
+    const double gathered = terms.pull(far) + std::max(first, terms.keep(terms.piece)) + terms.keep(terms.block - terms.piece);
     const double scattered = first + std::max(terms.pull(terms.block), terms.publish(far) - first + own);
     const double busiest = request.collective == Collective::gather ? gathered : scattered;
     const double all = terms.publish(far) + terms.pull(far) + own;

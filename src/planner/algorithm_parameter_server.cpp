@@ -95,7 +95,8 @@ Cost predict(const Request& request, const CostModel& cost, const PlanLimits& li
   const double blocks = request.collective == Collective::all_gather || request.collective == Collective::reduce_scatter ? terms.ranks : 1;
   const double sent = others * terms.block * (request.collective == Collective::all_gather ? blocks : 1);
   const double taken = request.collective == Collective::broadcast ? 0 : others * terms.block * (request.collective == Collective::reduce_scatter ? blocks : 1);
-  const double server = (reduces ? terms.pull_and_add(taken) : terms.pull(taken)) + (back ? terms.publish(sent) : 0) + terms.copy(terms.block);
+  const double server = (reduces ? terms.pull_and_add(taken) : terms.pull(taken)) + (back ? terms.publish(sent) : 0) +
+                        (reduces ? terms.copy(terms.block) : terms.keep(terms.block));
   const double rounds = request.collective == Collective::reduce || request.collective == Collective::broadcast ? 1 : 2;
   const double fill = terms.publish(terms.piece) + terms.pull(terms.piece);  // the workers' part in the first piece
   return {terms.piped_ns(rounds), terms.work_ns(terms.lopsided(server, 2 * server) + fill, 4 * rounds * others * blocks * terms.pieces), rounds, sent + taken};

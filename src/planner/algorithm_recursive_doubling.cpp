@@ -76,7 +76,7 @@ Cost predict(const Request& request, const CostModel& cost, const PlanLimits& li
   const double rounds = exchanges + (folds ? 2 : 0);
   const double received = (gathers ? terms.ranks - 1 : exchanges + (folds ? 1 : 0)) * terms.block;
   double moving = gathers
-                      ? terms.copy(terms.block) + terms.publish(received) + terms.pull_from_all(received)
+                      ? terms.keep(terms.block) + terms.publish(received) + terms.pull_from_all(received)
                       : terms.publish(terms.block) + terms.pull_and_add(received) + terms.share(received - terms.block);
   if (folds) moving += terms.publish(terms.block) + terms.pull(terms.block);
   const double steps = (2 + 4 * rounds) * terms.pieces;

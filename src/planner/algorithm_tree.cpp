@@ -101,7 +101,7 @@ double turn_ns(const Request& request, const Terms& terms, double piece) {
     up = terms.pull_and_add(piece) + terms.publish(piece);
     down = terms.pull(piece) + terms.publish(piece);
   } else if (terms.ranks == 2) {
-    const double given = terms.publish(piece), kept = terms.copy(piece);
+    const double given = terms.publish(piece), kept = terms.keep(piece);
     up = 2 * terms.lopsided(terms.pull_and_add(piece), terms.pull_and_add(piece) + given);
     down = 2 * terms.lopsided(std::max(terms.pull(piece), given + kept), terms.pull(piece) + given + kept);
   }

@@ -69,6 +69,19 @@ inline std::uint32_t balanced_piece(double bytes, double piece_ns, double byte_n
   return static_cast<std::uint32_t>(std::clamp<double>(std::sqrt(bytes * piece_ns / byte_ns), least, most)) / 4096 * 4096;
 }
 
+/// Blocks that a rank touches less, on the average, since it is as often in place as not: what it keeps is then neither read nor written, or not
+/// written where the others are given it, too.
+inline double kept_in_place(Collective collective) {
+  switch (collective) {
+    case Collective::gather:
+    case Collective::scatter:
+    case Collective::all_to_all: return 1;
+    case Collective::all_gather:
+    case Collective::broadcast: return 0.5;
+    default: return 0;
+  }
+}
+
 /// One request seen through one shape.
 struct Terms {
   Terms(const Request& request, const CostModel& model, const PlanLimits& limits, const Shape& shape)
@@ -82,7 +95,7 @@ struct Terms {
     piece = std::min({chunk, std::max(64.0, static_cast<double>(wanted)), fits});
     pieces = chunk <= piece ? 1 : std::ceil(std::ceil(chunk / piece) / model.pieces_at_once);
     const BlockCounts blocks = block_counts(request.collective, request.ranks);
-    touched = block * (blocks.input + blocks.output);
+    touched = block * (blocks.input + blocks.output - kept_in_place(request.collective));
     // Of a rooted collective the root alone has both buffers, the others have one block.
     touched_by_each = is_rooted(request.collective) ? block + block * std::max(blocks.input, blocks.output) / ranks : touched;
     // Slots take their part of the largest cache, too.
@@ -92,8 +105,12 @@ struct Terms {
     near = std::min(1.0, beside);
   }
 
-  /// What the kernel copies of the peers' buffers for a rank, on the average. It takes its part of the largest cache, too.
-  void copied_by_kernel(double bytes) { touched_by_each += bytes; }
+  /// The kernel copies `bytes` of the peers' buffers for the busiest rank, and `by_each` on the average: they take their part of the largest cache, and
+  /// what is too much for one core's own has left its owner's, too, unless ranks share the core.
+  void copied_by_kernel(double bytes, double by_each) {
+    if (!crowded()) touched += bytes;
+    touched_by_each += by_each;
+  }
 
   /// Of its own buffers a rank touches so many bytes alone; its peers do the rest.
   void touches_of_its_own(double bytes) { touched = bytes; }
@@ -110,10 +127,10 @@ struct Terms {
   /// A signal, and the first line of the data behind it.
   double message_ns() const { return crowded() ? signal_ns() : (1 + first_line) * cost.latency_ns; }
 
-  /// What it takes longer that the kernel copies, `bytes` in all from `reads` other processes. Callers' buffers are not always rewritten before a
-  /// call, as slots are: half of the bytes are taken to come out of this core's caches; none of `fresh` ones.
-  double by_kernel(double bytes, double reads, bool fresh) const {
-    const double nearer = fresh && !crowded() ? 0 : (cost.pull_ns_per_byte - cost.core.copy_ns_per_byte) / 2;
+  /// What it takes longer that the kernel copies, `bytes` in all from `reads` other processes.
+  /// Callers rewrite their buffers before they call, so it comes from another core's caches; where ranks share a core, half of it from its own.
+  double by_kernel(double bytes, double reads) const {
+    const double nearer = crowded() ? (cost.pull_ns_per_byte - cost.core.copy_ns_per_byte) / 2 : 0;
     return bytes * (cost.core.kernel_ns_per_byte - std::max(0.0, nearer)) + reads * pieces * cost.core.kernel_call_ns;
   }
 
@@ -183,6 +200,9 @@ struct Terms {
   }
 
   double copy(double bytes) const { return bytes * cost.core.copy_ns_per_byte; }
+  /// What a rank has itself and gives itself: a copy out of place, nothing in place. Plans don't know which it will be: the mean. What no cache holds
+  /// takes twice as long, since nothing else is under way meanwhile.
+  double keep(double bytes) const { return copy(bytes) * (1 + beyond_caches()) / 2; }
   double pull(double bytes) const { return bytes * mixed(cost.pull_ns_per_byte); }
   double add(double bytes) const { return bytes * cost.core.reduce_ns_per_byte; }
   double pull_and_add(double bytes) const { return pull(bytes) + add(bytes); }
