@@ -152,8 +152,9 @@ class Compiler {
     if (out_.inlined || header_.scratch_chunks == 0 || request_.reach == Reach::messages) return;  // then nobody else reads scratch
     if (out_.slot_stride * std::min<std::uint64_t>(header_.depth, out_.pieces) < least_bytes) return;
     const std::uint64_t ring_bytes = request_.ring_bytes * (is_rooted(header_.collective) ? 2 : 1);
-    out_.ring_slots = std::max<std::uint64_t>(header_.depth, std::min(ring_bytes, request_.layout.half_bytes) / out_.slot_stride);
-    if (out_.ring_slots > header_.depth) out_.slots_per_call = std::min(out_.pieces, out_.ring_slots);
+    const std::uint64_t room = std::min(ring_bytes, request_.layout.half_bytes) / out_.slot_stride;
+    out_.ring_slots = std::max<std::uint64_t>(header_.depth, room);
+    if (room >= header_.depth) out_.slots_per_call = std::min(out_.pieces, out_.ring_slots);
   }
 
   Result<void> compile_lane(std::uint32_t lane, std::uint32_t& largest_skew) {
