@@ -10,6 +10,8 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <numeric>
+#include <vector>
 
 #include "floor.hpp"
 #include "rondo/communicator.hpp"
@@ -104,22 +106,14 @@ class Timer {
  public:
   Timer(Communicator& communicator, Call call, bool touched) : communicator_(communicator), call_(call), touched_(touched) {}
 
+  /// What a call takes on the average; where buffers are rewritten, on the rank that takes longest in it.
   Result<double> time(std::uint32_t iterations) {
     if (auto met = communicator_.barrier(); !met) return met.error();
-    double ns = 0;
+    if (touched_) return time_of_rewritten(iterations);
     const auto begin = Clock::now();
-    for (std::uint32_t i = 0; i < iterations; ++i) {
-      if (touched_) {
-        rewrite_input(static_cast<float>(i & 3));
-        // Else a call would take longer where another rank is still rewriting.
-        if (auto met = communicator_.barrier(); !met) return met.error();
-      }
-      const auto call_begin = touched_ ? Clock::now() : begin;
-      if (is_rooted(call_.collective)) call_.root = call_.root + 1 == communicator_.size() ? 0 : call_.root + 1;
-      if (auto done = communicator_.run(call_); !done) return done.error();
-      if (touched_) ns += ns_since(call_begin);
-    }
-    return (touched_ ? ns : ns_since(begin)) / iterations;
+    for (std::uint32_t i = 0; i < iterations; ++i)
+      if (auto done = next(); !done) return done.error();
+    return ns_since(begin) / iterations;
   }
 
   /// So many that a batch lasts long enough, the same on all ranks.
@@ -133,6 +127,26 @@ class Timer {
   }
 
  private:
+  Result<void> next() {
+    if (is_rooted(call_.collective)) call_.root = call_.root + 1 == communicator_.size() ? 0 : call_.root + 1;
+    return communicator_.run(call_);
+  }
+
+  /// Ranks meet before each call, which else would take longer where another one is still rewriting.
+  Result<double> time_of_rewritten(std::uint32_t iterations) {
+    std::vector<double> calls;
+    calls.reserve(iterations);
+    for (std::uint32_t i = 0; i < iterations; ++i) {
+      rewrite_input(static_cast<float>(i & 3));
+      if (auto met = communicator_.barrier(); !met) return met.error();
+      const auto begin = Clock::now();
+      if (auto done = next(); !done) return done.error();
+      calls.push_back(ns_since(begin));
+    }
+    if (auto shared = communicator_.all_reduce(calls.data(), calls.data(), iterations, DataType::f64, ReduceOp::max); !shared) return shared.error();
+    return std::accumulate(calls.begin(), calls.end(), 0.0) / iterations;
+  }
+
   void rewrite_input(float value) {
     auto* input = static_cast<float*>(const_cast<void*>(call_.input));  // of f32, and the caller's own
     std::fill_n(input, call_.count * block_counts(call_.collective, communicator_.size()).input, value);

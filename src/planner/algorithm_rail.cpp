@@ -122,7 +122,7 @@ Cost predict(const Request& request, const CostModel& cost, const PlanLimits& li
   }
   if (gathers) {
     moving += terms.pull(along) + terms.pull_among(inside, 1, group) + terms.publish(inside + along);
-    if (!reduces) moving += terms.copy(terms.chunk);
+    if (!reduces) moving += terms.keep(terms.chunk);
     steps += 4 * group * groups;
     ++ways;
   }

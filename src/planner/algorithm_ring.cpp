@@ -193,7 +193,7 @@ Cost predict_chain(const Terms& terms, bool reduces) {
   const double turns = terms.ranks - 2 + terms.pieces;
   const double taken = reduces ? terms.pull_and_add(terms.piece) : terms.pull(terms.piece);
   const double passed_on = reduces ? terms.share(terms.piece) : terms.publish(terms.piece);
-  const double given = terms.publish(terms.piece) + (reduces ? 0 : terms.copy(terms.piece));
+  const double given = terms.publish(terms.piece) + (reduces ? 0 : terms.keep(terms.piece));
   // Where nobody is in the middle, both ends work at the same time.
   const double piece = terms.ranks > 2 ? taken + passed_on : terms.lopsided(std::max(taken, given), taken + given);
   const double hops = terms.ranks - 1;
@@ -216,7 +216,7 @@ Cost predict(const Request& request, const CostModel& cost, const PlanLimits& li
   const double shared = gathers ? half : half - terms.chunk;  // the last sum of a reduce-scatter stays here
   if (reduces) moving += terms.publish(terms.chunk) + terms.pull_and_add(half) + terms.share(shared);
   if (gathers) moving += terms.pull(half) + terms.publish(half - terms.chunk);
-  if (!reduces) moving += terms.publish(terms.chunk) + terms.copy(terms.chunk);  // its own block
+  if (!reduces) moving += terms.publish(terms.chunk) + terms.keep(terms.chunk);  // its own block
   const double steps = (2 + 4 * rounds) * terms.pieces;
   return {terms.message_ns() * rounds * terms.pieces, terms.work_ns(moving, steps), rounds, 2 * (rounds / hops) * half};
 }

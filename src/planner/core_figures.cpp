@@ -24,19 +24,19 @@ const CoreFigures amd{.copy_ns_per_byte = 0.009,
                       .switch_ns = 1000,
                       .source = {}};
 
-// What all-reduces between two cores of a Xeon took (benchmarks/results/xeon-2-cores-2-ranks.json, 150 ns), read backwards; but for kernel_ns_per_byte,
-// as `rondo calibrate` measured it on a Xeon of 2023.
-const CoreFigures intel{.copy_ns_per_byte = 0.012,
-                        .reduce_ns_per_byte = 0.012,
-                        .shared_ns_per_byte = 0.03,
-                        .memory_ns_per_byte = 0.03,
-                        .links = {{150, 0.07, 0.0498, 0.03}},
+// As `rondo calibrate` measured two cores of a Xeon of 2023 (Emerald Rapids, 176 ns), in the middle of five runs; but for stream_parts, which is what whole
+// calls on another Xeon wanted (docs/design/0003-cost-model.md), and kernel_call_ns, which between two processes is longer than between two threads.
+const CoreFigures intel{.copy_ns_per_byte = 0.028,
+                        .reduce_ns_per_byte = 0.0052,
+                        .shared_ns_per_byte = 0.0255,
+                        .memory_ns_per_byte = 0.0397,
+                        .links = {{176, 0.065, 0.0875, 0.0775}},
                         .ring_bytes = 128 << 10,
                         .stream_parts = 2,
-                        .kernel_ns_per_byte = 0.06,
+                        .kernel_ns_per_byte = 0.0455,
                         .kernel_call_ns = 1000,
-                        .step_ns = 4,
-                        .call_ns = 15,
+                        .step_ns = 16,
+                        .call_ns = 61,
                         .switch_ns = 1000,
                         .source = {}};
 

@@ -67,7 +67,7 @@ inline Cost along_paths(const Terms& terms, Collective collective, double rounds
   double moving = 0;
   if (reduces) moving += terms.publish(moved - summed) + terms.pull_from_all(moved) + terms.add(moved) + terms.share(summed);
   if (gathers) moving += terms.pull_from_all(moved) + terms.publish(moved);
-  if (!reduces) moving += terms.copy(terms.chunk);  // its own block
+  if (!reduces) moving += terms.keep(terms.chunk);  // its own block
   const double ways = reduces && gathers ? 2 : 1;
   const double rounds = ways * rounds_a_way;
   const double steps = ways * 4 * others * terms.pieces;  // a wait, what it waits for, a slot's credit and a signal for each block

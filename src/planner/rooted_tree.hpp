@@ -58,7 +58,7 @@ inline Cost cost_of_tree(const Terms& terms, bool reduces, const TreeSize& size)
   const double children = size.children;
   const double given = terms.publish(terms.piece);
   const double taken = reduces ? terms.pull_and_add(terms.piece) : terms.pull(terms.piece);
-  const double root = reduces ? children * taken : terms.copy(terms.piece) + children * given;
+  const double root = reduces ? children * taken : terms.keep(terms.piece) + children * given;
   const double inner = reduces ? std::max(1.0, children / 2) * taken + terms.share(terms.piece) : taken + given;
   const double turn = terms.lopsided(std::max(root, size.hops > 1 ? inner : std::max(taken, given)), (terms.ranks - 1) * (taken + given));
   const double turns = size.hops - 1 + terms.pieces;
