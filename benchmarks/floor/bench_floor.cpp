@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -18,6 +17,7 @@
 
 #include "floor/exchange.hpp"
 #include "floor/loops.hpp"
+#include "support/clock.hpp"
 #include "support/cores.hpp"
 #include "support/median.hpp"
 #include "tools/support/flags.hpp"
@@ -47,10 +47,8 @@ struct Shared {
   double slowest_ns[floor_bench::max_ranks];
 };
 
-using Clock = std::chrono::steady_clock;
-double ns_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
-}
+using bench_support::Clock;
+using bench_support::ns_since;
 
 std::vector<std::size_t> sizes(std::size_t from, std::size_t to) {
   std::vector<std::size_t> all;

@@ -82,24 +82,20 @@ std::vector<Settings> settings_of(const Options& options, std::uint32_t ranks) {
   return modes;
 }
 
-/// The figures that the model begins with here; communicators replace what they probe.
-rondo::CostModel figures_of(const rondo::Topology& machine, std::uint32_t ranks) {
-  return rondo::cost_model(machine, ranks, rondo::known_core_figures(machine));
-}
-
 void print_parameters(const rondo::CostModel& cost, std::uint32_t ranks) {
   std::printf("%zu parameters at %u ranks:\n", cost.sources.size(), ranks);
   for (const std::string& source : cost.sources) std::printf("  %s\n", source.c_str());
 }
 
-rondo::Result<Recording> record(const rondo::Topology& machine, const Settings& settings, const std::vector<Case>& cases, std::uint32_t count) {
+/// Measured with `cost`, the figures that the model begins with here; communicators replace what they probe.
+rondo::Result<Recording> record(const rondo::Topology& machine, const rondo::CostModel& cost, const Settings& settings, const std::vector<Case>& cases,
+                                std::uint32_t count) {
   std::vector<Round> rounds;
   for (std::uint32_t k = 0; k < count; ++k) {
     auto round = run_round(settings, cases);
     if (!round) return round.error();
     rounds.push_back(std::move(*round));
   }
-  const rondo::CostModel cost = figures_of(machine, settings.ranks);
   return Recording{processor_of(machine), settings,         cost.core,       cost.cores_per_rank,
                    cost.own_cache_bytes,  cost.cache_bytes, cost.ring_bytes, lines_of(cases, rounds)};
 }
@@ -163,9 +159,10 @@ int main(int argc, char** argv) {
   const auto machine = rondo::discover_topology();
   if (!machine) return fail(machine.error());
   for (const std::uint32_t ranks : options.ranks) {
-    print_parameters(figures_of(*machine, ranks), ranks);
+    const rondo::CostModel cost = rondo::cost_model(*machine, ranks, rondo::known_core_figures(*machine));
+    print_parameters(cost, ranks);
     for (const Settings& settings : settings_of(options, ranks)) {
-      auto recording = record(*machine, settings, *cases, options.rounds);
+      auto recording = record(*machine, cost, settings, *cases, options.rounds);
       if (!recording) return fail(recording.error());
       show(options, settings, recording->lines);
       recordings.push_back(std::move(*recording));

@@ -16,6 +16,7 @@
 #include "floor.hpp"
 #include "rondo/communicator.hpp"
 #include "rondo/planner.hpp"
+#include "support/clock.hpp"
 #include "support/cores.hpp"
 #include "support/processes.hpp"
 
@@ -23,7 +24,8 @@ namespace predict {
 namespace {
 
 using namespace rondo;
-using Clock = std::chrono::steady_clock;
+using bench_support::Clock;
+using bench_support::ns_since;
 
 constexpr std::uint32_t batches = 5;
 constexpr std::uint32_t most_iterations = 20'000;
@@ -98,8 +100,6 @@ Call call_of(const Case& what, std::uint32_t ranks) {
   call.count = what.bytes / size_of(call.type) / std::max(1u, std::max(blocks.input, blocks.output));
   return call;
 }
-
-double ns_since(Clock::time_point begin) { return std::chrono::duration<double, std::nano>(Clock::now() - begin).count(); }
 
 /// Calls of one case in turns of `iterations`. Roots rotate, as nobody broadcasts from one rank for ever.
 class Timer {
