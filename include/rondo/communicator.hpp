@@ -64,6 +64,10 @@ struct Call {
   ReduceOp op = ReduceOp::sum;                     ///< of the collectives that reduce
   std::uint32_t root = 0;   ///< broadcast, reduce, gather, scatter: the root
   double scale = 1;         ///< premul_sum: this rank's factor (integers use its truncation; invalid_argument where an i64 can't hold that)
+  /// reduce_scatter, scatter: in the place of `input`, a pointer to each rank's block, which lie wherever they do. Read where they are; the list is copied when
+  /// a call is started. Each rank gives a list or a buffer as it likes; in place, its own block is `output`. A rank without the buffer may pass any.
+  const void* const* inputs = nullptr;
+  void* const* outputs = nullptr;  ///< all_gather, gather: likewise in the place of `output`. Blocks must not overlap
 };
 
 /// Blocks of different lengths in one buffer: block r, for rank r or from it, is counts[r] elements from element offsets[r] on.

@@ -320,6 +320,8 @@ typedef struct {
   void* output;                 /**< as the collective's function takes it */
   uint64_t count;               /**< elements of a block */
   double factor;                /**< of RONDO_PREMUL_SUM: multiplies this rank's input (by its truncation, of integers) */
+  const void* const* inputs;    /**< reduce_scatter, scatter: a pointer to each rank's block, in the place of `input`; as rondo::Call::inputs */
+  void* const* outputs;         /**< all_gather, gather: likewise in the place of `output`. On GPU memory neither is served (RONDO_UNSUPPORTED) */
 } rondo_call;
 
 /** Runs a call as its function would. */

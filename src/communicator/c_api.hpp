@@ -3,6 +3,9 @@
 // c_api_cuda_communicators.cpp has those on GPU memory, c_api_cuda.cpp kernels of GPUs.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
 #include <exception>
 #include <initializer_list>
 #include <memory>
@@ -70,20 +73,34 @@ inline std::optional<Error> wrong_struct(const void* given, std::size_t size, st
   return wrong_struct(given, size, known, known, name);
 }
 
+/// The struct with all fields of this version: those that the caller's lacks are zero. Errors as those of wrong_struct().
+template <class Struct>
+Result<Struct> whole(const Struct& given, std::size_t least, const char* name) {
+  if (auto error = wrong_struct(&given, given.size, least, sizeof given, name)) return *error;
+  Struct filled{};
+  std::memcpy(&filled, &given, std::min(given.size, sizeof filled));
+  return filled;
+}
+inline Result<rondo_call> whole(const rondo_call* call) {
+  if (auto error = find_null({{"call", call}})) return *error;
+  return whole(*call, offsetof(rondo_call, inputs), "rondo_call");
+}
+
 /// Hands a text over to the caller, who releases it with rondo_text_destroy.
 void give(const std::string& text, char** place);
 
 /// The arguments of a collective's own function.
 inline rondo_call make_call(rondo_collective collective, const void* input, void* output, std::uint64_t count, rondo_type type, rondo_op op = RONDO_SUM,
                             std::uint32_t root = 0, double factor = 1) {
-  return {sizeof(rondo_call), collective, type, op, root, input, output, count, factor};
+  return {sizeof(rondo_call), collective, type, op, root, input, output, count, factor, nullptr, nullptr};
 }
 
 inline DataType type_of(rondo_type type) { return static_cast<DataType>(type); }
 
 inline Call call_of(const rondo_call& call) {
   const auto op = static_cast<ReduceOp>(call.op);
-  return {static_cast<Collective>(call.collective), call.input, call.output, call.count, type_of(call.type), op, call.root, call.factor};
+  return {static_cast<Collective>(call.collective), call.input, call.output, call.count, type_of(call.type), op, call.root, call.factor, call.inputs,
+          call.outputs};
 }
 
 inline std::vector<Tensor> tensors_of(const rondo_bucket& bucket) {

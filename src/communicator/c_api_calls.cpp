@@ -6,12 +6,14 @@ using namespace rondo::c;
 
 namespace {
 
+Result<void> run_whole(rondo_communicator* communicator, const rondo_call& call) {
+  if (auto error = find_null({{"communicator", communicator}})) return *error;
+  if (auto error = wrong_call(call, communicator->value.size())) return *error;
+  return communicator->value.run(call_of(call));
+}
+
 rondo_status run(rondo_communicator* communicator, const rondo_call& call) {
-  return guarded([&]() -> Result<void> {
-    if (auto error = find_null({{"communicator", communicator}})) return *error;
-    if (auto error = wrong_call(call, communicator->value.size())) return *error;
-    return communicator->value.run(call_of(call));
-  });
+  return guarded([&] { return run_whole(communicator, call); });
 }
 
 }  // namespace
@@ -19,12 +21,10 @@ rondo_status run(rondo_communicator* communicator, const rondo_call& call) {
 extern "C" {
 
 rondo_status rondo_run(rondo_communicator* communicator, const rondo_call* call) {
-  const rondo_status judged = guarded([&]() -> Result<void> {
-    if (auto error = find_null({{"call", call}})) return *error;
-    if (auto error = wrong_struct(call, call->size, sizeof *call, "rondo_call")) return *error;
-    return {};
+  return guarded([&]() -> Result<void> {
+    const auto filled = whole(call);
+    return filled ? run_whole(communicator, *filled) : filled.error();
   });
-  return judged == RONDO_SUCCESS ? run(communicator, *call) : judged;
 }
 
 rondo_status rondo_all_reduce_fused(rondo_communicator* communicator, const rondo_bucket* bucket) {

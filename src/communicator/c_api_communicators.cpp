@@ -14,15 +14,14 @@ using namespace rondo::c;
 namespace {
 
 static_assert(sizeof(rondo_options) == offsetof(rondo_options, context) + sizeof(rondo_options::context));
-static_assert(sizeof(rondo_call) == offsetof(rondo_call, factor) + sizeof(rondo_call::factor));
+static_assert(sizeof(rondo_call) == offsetof(rondo_call, outputs) + sizeof(rondo_call::outputs));
 
 Result<CommunicatorOptions> options_of(const rondo_options* given) {
   CommunicatorOptions options;
   if (given == nullptr) return options;
-  if (auto error = wrong_struct(given, given->size, offsetof(rondo_options, coalesce_bytes), sizeof *given, "rondo_options")) return *error;
-  rondo_options whole{};  // fields that the program's version lacks are zero
-  std::memcpy(&whole, given, std::min(given->size, sizeof whole));
-  given = &whole;
+  const auto filled = whole(*given, offsetof(rondo_options, coalesce_bytes), "rondo_options");
+  if (!filled) return filled.error();
+  given = &*filled;
   const auto timeout = duration_of(given->timeout_seconds, "timeout_seconds");
   if (!timeout) return timeout.error();
   const auto bootstrap = duration_of(given->bootstrap_timeout_seconds, "bootstrap_timeout_seconds");

@@ -66,10 +66,11 @@ rondo_status rondo_cuda_create(rondo_communicator* host, int device, const rondo
 
 rondo_status rondo_cuda_run(rondo_cuda_communicator* communicator, const rondo_call* call, void* stream) {
   return guarded([&]() -> Result<void> {
-    if (auto error = find_null({{"communicator", communicator}, {"call", call}})) return *error;
-    if (auto error = wrong_struct(call, call->size, sizeof *call, "rondo_call")) return *error;
-    if (auto error = wrong_call(*call, communicator->value.size())) return *error;
-    return communicator->value.run(call_of(*call), stream);
+    if (auto error = find_null({{"communicator", communicator}})) return *error;
+    const auto filled = whole(call);
+    if (!filled) return filled.error();
+    if (auto error = wrong_call(*filled, communicator->value.size())) return *error;
+    return communicator->value.run(call_of(*filled), stream);
   });
 }
 

@@ -9,10 +9,11 @@ extern "C" {
 
 rondo_status rondo_plan_for(const rondo_communicator* communicator, const rondo_call* call, char** json) {
   return guarded([&]() -> Result<void> {
-    if (auto error = find_null({{"communicator", communicator}, {"call", call}, {"json", json}})) return *error;
-    if (auto error = wrong_struct(call, call->size, sizeof *call, "rondo_call")) return *error;
-    if (auto error = wrong_call(*call, communicator->value.size())) return *error;
-    const auto plan = communicator->value.plan_for(call_of(*call));
+    if (auto error = find_null({{"communicator", communicator}, {"json", json}})) return *error;
+    const auto filled = whole(call);
+    if (!filled) return filled.error();
+    if (auto error = wrong_call(*filled, communicator->value.size())) return *error;
+    const auto plan = communicator->value.plan_for(call_of(*filled));
     if (!plan) return plan.error();
     give(write_plan(*plan), json);
     return {};

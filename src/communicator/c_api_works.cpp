@@ -16,12 +16,14 @@ Result<void> hand_over(Work started, rondo_work** work) {
   return {};
 }
 
+Result<void> start_whole(rondo_communicator* communicator, const rondo_call& call, rondo_work** work) {
+  if (auto error = find_null({{"communicator", communicator}, {"work", work}})) return *error;
+  if (auto error = wrong_call(call, communicator->value.size())) return *error;
+  return hand_over(communicator->value.start(call_of(call)), work);
+}
+
 rondo_status start(rondo_communicator* communicator, const rondo_call& call, rondo_work** work) {
-  return guarded([&]() -> Result<void> {
-    if (auto error = find_null({{"communicator", communicator}, {"work", work}})) return *error;
-    if (auto error = wrong_call(call, communicator->value.size())) return *error;
-    return hand_over(communicator->value.start(call_of(call)), work);
-  });
+  return guarded([&] { return start_whole(communicator, call, work); });
 }
 
 }  // namespace
@@ -29,12 +31,10 @@ rondo_status start(rondo_communicator* communicator, const rondo_call& call, ron
 extern "C" {
 
 rondo_status rondo_start(rondo_communicator* communicator, const rondo_call* call, rondo_work** work) {
-  const rondo_status judged = guarded([&]() -> Result<void> {
-    if (auto error = find_null({{"call", call}})) return *error;
-    if (auto error = wrong_struct(call, call->size, sizeof *call, "rondo_call")) return *error;
-    return {};
+  return guarded([&]() -> Result<void> {
+    const auto filled = whole(call);
+    return filled ? start_whole(communicator, *filled, work) : filled.error();
   });
-  return judged == RONDO_SUCCESS ? start(communicator, *call, work) : judged;
 }
 
 rondo_status rondo_start_all_reduce(rondo_communicator* communicator, const void* input, void* output, uint64_t count, rondo_type type, rondo_op op,

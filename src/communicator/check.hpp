@@ -8,7 +8,7 @@
 
 #include "communicator/plan_cache.hpp"
 #include "executor/context.hpp"
-#include "executor/segments.hpp"
+#include "executor/run.hpp"
 #include "rondo/result.hpp"
 
 namespace rondo {
@@ -21,8 +21,8 @@ std::optional<Error> wrong_key(const PlanKey& key, std::uint32_t ranks);
 /// What is wrong with pointers that the rule doesn't accept.
 Error wrong_pointers(const PointerRule& rule, const CallIdentity& call, const void* input, const void* output);
 
-/// Of a list, whose pointers were judged when it was made a table.
-std::optional<Error> wrong_placement(const PointerRule& rule, const SegmentTable& table);
+/// Of a list, or of blocks that lie apart, whose pointers were judged when the call was made.
+std::optional<Error> wrong_placement(const PointerRule& rule, const Binding& binding, std::uint32_t rank);
 
 /// A deadline is above 0.
 std::optional<Error> wrong_timeout(std::chrono::nanoseconds timeout, std::uint32_t rank);

@@ -41,6 +41,7 @@ std::shared_ptr<Operation> operation_of(const void* input, void* output, DataTyp
 
 Result<void> Communicator::Impl::run(const Call& call) {
   if (born_in_ != fork_generation()) [[unlikely]] return forked_error();
+  if (call.inputs != nullptr || call.outputs != nullptr) [[unlikely]] return run_apart(call);
   if (in_group()) [[unlikely]] return group_call(*main_, operation_of(task_of(call)));
   token_.acquire();
   if (repeats(call)) return run_prepared(*main_, main_->sync);
@@ -204,8 +205,8 @@ std::optional<Error> Communicator::Impl::prepare_key(Channel& channel, Operation
   const Executable& executable = operation.prepared->executable;
   if (executable.by_blocks) {
     if (auto error = too_many_pieces(executable, *operation.task.binding.blocks)) return error;
-  } else if (operation.task.binding.segments != nullptr) {
-    if (auto error = wrong_placement(operation.prepared->rule, *operation.task.binding.segments)) return error;
+  } else if (operation.task.binding.segments != nullptr || operation.task.binding.apart != nullptr) {
+    if (auto error = wrong_placement(operation.prepared->rule, operation.task.binding, rank())) return error;
   } else if (!operation.prepared->rule.accepts(operation.task.binding.input, operation.task.binding.output)) {
     return wrong_pointers(operation.prepared->rule, operation.prepared->identity, operation.task.binding.input, operation.task.binding.output);
   }
@@ -311,7 +312,10 @@ std::optional<Error> Communicator::Impl::look_around(Channel& channel, Operation
   return std::nullopt;
 }
 
-Work Communicator::Impl::start(const Call& call) { return start_on(Result<Channel*>(main_.get()), operation_of(task_of(call))); }
+Work Communicator::Impl::start(const Call& call) {
+  if (call.inputs != nullptr || call.outputs != nullptr) return start_apart(call);
+  return start_on(Result<Channel*>(main_.get()), operation_of(task_of(call)));
+}
 
 Work Communicator::Impl::start_pair(const Task& task, std::uint32_t from, std::uint32_t to) {
   if (born_in_ != fork_generation()) return failed_work(forked_error());

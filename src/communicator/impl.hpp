@@ -92,6 +92,8 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   Result<void> run_fused(const Bucket& bucket);  // fused.cpp
   Work start_fused(const Bucket& bucket);
   Result<SegmentTable> checked_table(const Bucket& bucket) const;
+  Result<void> run_apart(const Call& call);  // apart.cpp
+  Work start_apart(const Call& call);
   Result<std::uint32_t> run_any(void* data, std::uint64_t count, DataType type);
   Work start_any(void* data, std::uint64_t count, DataType type, std::uint32_t tag);
   Work failed_work(Error error);
@@ -157,6 +159,11 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   std::optional<Error> look_around(Channel& channel, Operation& operation, Progress progress);
   Result<Channel*> pair_channel(std::uint32_t from, std::uint32_t to);
   Result<void> adopt_plan(Channel& channel, const Plan& plan, bool unverified);  // adopt.cpp
+
+  // apart.cpp
+  std::optional<Error> wrong_blocks(const Call& call, std::span<void* const> blocks) const;
+  Result<Task> task_apart(const Call& call) const;
+  std::shared_ptr<Operation> operation_apart(const Task& task) const;
 
   // symmetric.cpp; need the token
   bool may_be_symmetric() const { return main_->cache.source().one_process || parts_.family->symmetric().used(); }

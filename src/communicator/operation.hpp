@@ -60,6 +60,7 @@ struct Operation {
   Task task;
   std::unique_ptr<const BlockTable> blocks;      ///< of a started all_to_all_v: task.binding names them
   std::unique_ptr<const SegmentTable> segments;  ///< of a started call on a list, likewise
+  std::vector<void*> apart;                      ///< of a started call whose blocks lie apart, likewise
   const PreparedPlan* prepared = nullptr;
   Run run;
   std::unique_ptr<Batch> batch;     ///< of an agreement, or a call that does others' work

@@ -122,7 +122,7 @@ Communicator::Impl::Places Communicator::Impl::places_of(const Task& task) {
 }
 
 /// Puts into the key whether peers can read all that the call reads and writes here. all_to_all in place counts as a call that they can't: no
-/// plan reads what another rank overwrites in turn. A list's tensors may lie anywhere. False: a buffer lies where none can, as wrong_memory() says.
+/// plan reads what another rank overwrites in turn. A list's tensors, or blocks, may lie anywhere. False: a buffer lies where none can, as wrong_memory() says.
 bool Communicator::Impl::note_memory(Task& task) {
   PlanKey& key = task.key;
   key.symmetric = false;
@@ -134,6 +134,7 @@ bool Communicator::Impl::note_memory(Task& task) {
     key.in_place |= key.collective == Collective::all_reduce;
     return true;
   }
+  if (task.binding.apart != nullptr) return true;
   const Places places = places_of(task);
   for (const SymmetricRoom::Place place : {places.input, places.output})
     if (place != SymmetricRoom::Place::inside && place != SymmetricRoom::Place::elsewhere) return false;

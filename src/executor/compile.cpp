@@ -267,6 +267,7 @@ class Compiler {
   void place_in_buffer(ExecOperand& exec, std::uint32_t index, ExecStep& step) const {
     const ElementRange range = chunk_range(header_, request_.count, element_, index);
     exec.offset = range.begin * element_;
+    exec.block = index / header_.chunks_per_block;
     step.chunk_bytes = std::min(step.chunk_bytes, range.count * element_);
   }
 
@@ -366,6 +367,7 @@ class Compiler {
     const BlockCounts blocks = block_counts(header_.collective, header_.ranks);
     out_.input_bytes = request_.count * element_ * blocks.input;
     out_.output_bytes = request_.count * element_ * blocks.output;
+    out_.block_bytes = request_.count * element_;
     if (out_.input_bytes < out_.output_bytes) out_.input_in_output = static_cast<std::int64_t>(request_.rank * out_.input_bytes);
     if (out_.output_bytes < out_.input_bytes) out_.input_in_output = -static_cast<std::int64_t>(request_.rank * out_.output_bytes);
     out_.hears_all = out_.hears.size() + 1 == header_.ranks;

@@ -28,6 +28,7 @@ struct ExecOperand {
   enum Kind : std::uint8_t { user, slot, inline_line, link };
   std::uint64_t offset = 0;   ///< bytes; inline_line: first line; link: channel
   std::uint32_t base = 0;     ///< index into the base table; inline_line and link: the rank
+  std::uint32_t block = 0;    ///< of a user buffer: the one it lies in
   Kind kind = user;
   bool contribution = false;  ///< premul_sum scales it
   bool streamed = false;      ///< a destination that is written past the caches: an output nobody reads soon, a slot whose readers are far
@@ -101,6 +102,7 @@ struct Executable {
   std::vector<std::uint32_t> reads;  ///< the ranks whose buffers it reads
   std::uint64_t input_bytes = 0;     ///< direct: of each rank that has one
   std::uint64_t output_bytes = 0;    ///< likewise
+  std::uint64_t block_bytes = 0;     ///< of a block of either
   std::int64_t input_in_output = 0;  ///< in place: how far behind the output the input begins; the smaller is the rank's block of the larger
   bool streams_in_place = false;     ///< outputs that are streamed are so in place, too
   bool by_blocks = false;            ///< all_to_all_v: lengths, and with them pieces and turns, are bound at the call

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "executor/block_list.hpp"
 #include "executor/blocks.hpp"
 #include "executor/context.hpp"
 #include "executor/executable.hpp"
@@ -14,14 +15,14 @@
 
 namespace rondo {
 
-/// What one call binds: buffers, or the segments of a list in their place; the factor of premul_sum; the blocks of all_to_all_v. Tables must
-/// outlive the call.
+/// What one call binds: buffers, or what is there in their place; the factor of premul_sum; the blocks of all_to_all_v. Tables must outlive the call.
 struct Binding {
   const void* input = nullptr;
   void* output = nullptr;
   double scale = 1;
   const BlockTable* blocks = nullptr;
-  const SegmentTable* segments = nullptr;
+  const SegmentTable* segments = nullptr;  ///< of a list, in the place of both buffers
+  void* const* apart = nullptr;            ///< by rank, in the place of the one buffer that has a block for each
 };
 
 /// How the destinations of a step are best written: bits by destination, of the first 64.
@@ -138,6 +139,8 @@ class BasicRun {
   bool confirmed() const;
   void move(const ExecStep& step, std::uint64_t piece);
   void bind_segments(const SegmentTable& table);
+  void bind_apart(void* const* blocks);
+  int find_in_peer(const ExecStep& step, const ExecOperand& operand, std::uint64_t& begin) const;
   void scatter();
   void move_listed(const ExecStep& step, std::uint64_t piece, std::uint64_t bytes);
   void move_runs(const ExecStep& step, std::uint64_t piece, std::uint64_t bytes, void** pointers);
@@ -169,8 +172,14 @@ class BasicRun {
   Progress link_move(const ExecStep& step, std::uint64_t piece);
   Progress judge_sources(const ExecStep& step, std::uint64_t piece, std::uint64_t bytes);
   Progress poll_line(std::uint32_t rank, const InlineLine& line, std::uint32_t spins);
-  /// A user buffer's address in a call of one piece.
-  std::byte* user_address(const ExecOperand& operand) const { return bases_[operand.base] + operand.offset; }
+  /// Where in its block an operand begins.
+  std::uint64_t in_block(const ExecOperand& operand) const { return operand.offset - operand.block * executable_->block_bytes; }
+  /// Where an operand in memory begins: in a call of one piece, where all of it is.
+  std::byte* begin_of(const ExecOperand& operand) const {
+    std::byte* const base = bases_[operand.base];
+    if (is_list(base)) [[unlikely]] return listed_block(base, operand.block) + in_block(operand);
+    return base + operand.offset;
+  }
   /// Where a piece lies in the ring of slots.
   std::uint64_t slot_of(std::uint64_t piece) const { return piece == 0 ? first_slot_ : (first_slot_ + piece) % executable_->ring_slots; }
   std::byte* address(const ExecOperand& operand, std::uint64_t piece) const;

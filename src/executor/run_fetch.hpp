@@ -2,11 +2,27 @@
 #pragma once
 
 #include <cerrno>
+#include <cstring>
 
 #include "base/kernel_copy.hpp"
 #include "executor/run.hpp"
 
 namespace rondo {
+
+/// Where in its process a peer's operand begins. Returns 0, or an errno: the kernel can't read the list of its blocks.
+template <bool digests>
+int BasicRun<digests>::find_in_peer(const ExecStep& step, const ExecOperand& operand, std::uint64_t& begin) const {
+  const std::byte* const base = bases_[operand.base];
+  if (!is_list(base)) {
+    begin = reinterpret_cast<std::uint64_t>(base + operand.offset);
+    return 0;
+  }
+  std::byte block[sizeof begin];
+  const int failure = copy_from_process(context_->processes[step.rank], block, reinterpret_cast<std::uint64_t>(entry_of(base, operand.block)), sizeof block);
+  std::memcpy(&begin, block, sizeof begin);
+  begin += in_block(operand);
+  return failure;
+}
 
 /// A piece of a peer's buffer. A peer that has failed or died meanwhile blocks the step: whoever looks round finds out why.
 template <bool digests>
@@ -16,8 +32,10 @@ Progress BasicRun<digests>::fetch(const ExecStep& step, std::uint64_t piece) {
   const std::uint64_t bytes = std::min(executable_->piece_bytes, step.chunk_bytes - begin);
   const ExecOperand* operands = &executable_->operands[step.first_operand];
   std::byte* const first = address(operands[1], piece);
-  const auto from = reinterpret_cast<std::uint64_t>(address(operands[0], piece));
-  const int failure = copy_from_process(context_->processes[step.rank], first, from, bytes);
+  std::uint64_t from = 0;
+  int failure = find_in_peer(step, operands[0], from);
+  from += begin;
+  if (failure == 0) failure = copy_from_process(context_->processes[step.rank], first, from, bytes);
   if (failure != 0) {
     if (failure == ESRCH || !confirmed()) return Progress::blocked;
     std::byte byte;

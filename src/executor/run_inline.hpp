@@ -16,7 +16,7 @@ Progress BasicRun<digests>::inline_publish(const ExecStep& step) {
   const ExecOperand* operands = &exec.operands[step.first_operand];
   InlineLine* lines = context_->inline_lines(context_->rank(), parity_, static_cast<std::uint32_t>(operands[1].offset));
   crash_point("collective: before lines");
-  publish_lines(lines, user_address(operands[0]), step.chunk_bytes, flag());
+  publish_lines(lines, begin_of(operands[0]), step.chunk_bytes, flag());
   crash_point("collective: lines published");
   context_->wake_peers();
   crash_point("collective: sleepers woken");
@@ -50,7 +50,7 @@ Progress BasicRun<digests>::inline_gather(const ExecStep& step, std::uint32_t sp
   void** pointers = buffer.get(step.sources);
   for (std::uint32_t i = 0; i < step.sources; ++i) {
     if (operands[i].kind != ExecOperand::inline_line) {
-      pointers[i] = user_address(operands[i]);
+      pointers[i] = begin_of(operands[i]);
       continue;
     }
     InlineLine* line = context_->inline_lines(operands[i].base, parity_, static_cast<std::uint32_t>(operands[i].offset));
@@ -59,7 +59,7 @@ Progress BasicRun<digests>::inline_gather(const ExecStep& step, std::uint32_t sp
   }
   const ExecOperand& destination = operands[step.sources];
   if (step.destinations == 1 && destination.kind != ExecOperand::inline_line) {  // what most tiny calls end with
-    inline_store(step, pointers, user_address(destination));
+    inline_store(step, pointers, begin_of(destination));
     return Progress::done;
   }
   alignas(8) std::byte line_copy[inline_payload];
@@ -79,7 +79,7 @@ Progress BasicRun<digests>::inline_gather_many(const ExecStep& step, std::uint32
   if (unpacked.size() < padded * (step.sources + 1u)) unpacked.resize(padded * (step.sources + 1u));
   for (std::uint32_t i = 0; i < step.sources; ++i) {
     if (operands[i].kind != ExecOperand::inline_line) {
-      pointers[i] = user_address(operands[i]);
+      pointers[i] = begin_of(operands[i]);
       continue;
     }
     InlineLine* lines = context_->inline_lines(operands[i].base, parity_, static_cast<std::uint32_t>(operands[i].offset));
@@ -109,7 +109,7 @@ void BasicRun<digests>::inline_result(const ExecStep& step, void* const* sources
   std::byte* result = spare;
   for (std::uint32_t i = 0; i < step.destinations; ++i)
     if (destinations[i].kind != ExecOperand::inline_line) {
-      result = user_address(destinations[i]);
+      result = begin_of(destinations[i]);
       break;
     }
   inline_store(step, sources, result);
@@ -117,7 +117,7 @@ void BasicRun<digests>::inline_result(const ExecStep& step, void* const* sources
     if (destinations[i].kind == ExecOperand::inline_line) {
       const auto first = static_cast<std::uint32_t>(destinations[i].offset);
       publish_lines(context_->inline_lines(context_->rank(), parity_, first), result, bytes, flag());
-    } else if (std::byte* destination = user_address(destinations[i]); destination != result && bytes != 0) {
+    } else if (std::byte* destination = begin_of(destinations[i]); destination != result && bytes != 0) {
       small_copy(destination, result, bytes);
     }
   }

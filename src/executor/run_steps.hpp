@@ -34,6 +34,7 @@ void BasicRun<digests>::begin(Context& context, const Executable& executable, co
   bases_[base_output] = static_cast<std::byte*>(binding.output);
   const auto input = reinterpret_cast<std::intptr_t>(binding.input), output = reinterpret_cast<std::intptr_t>(binding.output);
   out_of_place_ = input != output + executable.input_in_output || executable.streams_in_place;
+  if (binding.apart != nullptr) [[unlikely]] bind_apart(binding.apart);
   segments_ = scattered_ = nullptr;
   if (binding.segments != nullptr) [[unlikely]] bind_segments(*binding.segments);
   entered_ = false;
@@ -46,6 +47,13 @@ void BasicRun<digests>::begin(Context& context, const Executable& executable, co
   turns_ = executable.turns;
   kept_piece_ = executable.kept.steps != 0 ? 0 : ~std::uint64_t{0};
   if (executable.by_blocks) bind_blocks(*binding.blocks);
+}
+
+template <bool digests>
+void BasicRun<digests>::bind_apart(void* const* blocks) {
+  const bool outputs = input_is_block(executable_->plan.header.collective);
+  bases_[outputs ? base_output : base_input] = as_buffer(blocks);
+  out_of_place_ = blocks[context_->rank()] != bases_[outputs ? base_input : base_output] || executable_->streams_in_place;
 }
 
 /// The one cross-call rule: before the first write of call c every peer has finished c − 2. A peer that entered c − 1 has;
@@ -269,9 +277,9 @@ Progress BasicRun<digests>::wait(const ExecStep& step, std::uint64_t piece, std:
 template <bool digests>
 std::byte* BasicRun<digests>::address(const ExecOperand& operand, std::uint64_t piece) const {
   const Executable& exec = *executable_;
-  std::byte* base = bases_[operand.base] + operand.offset;
-  if (operand.kind != ExecOperand::slot) return base + piece * exec.piece_bytes;
-  return base + slot_of(piece) * exec.slot_stride;
+  std::byte* const begin = begin_of(operand);
+  if (operand.kind != ExecOperand::slot) return begin + piece * exec.piece_bytes;
+  return begin + slot_of(piece) * exec.slot_stride;
 }
 
 template <bool digests>

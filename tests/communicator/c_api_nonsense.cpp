@@ -114,7 +114,7 @@ TEST_CASE("through C calls as values are judged field by field", "[threads]") {
   const auto body = [](Rank c, std::uint32_t) -> std::string {
     rondo_work* work = nullptr;
     char* json = nullptr;
-    rondo_call collective{sizeof(rondo_call), RONDO_REDUCE, RONDO_F32, RONDO_SUM, 0, any_input, any_output, 1, 0};
+    rondo_call collective{sizeof(rondo_call), RONDO_REDUCE, RONDO_F32, RONDO_SUM, 0, any_input, any_output, 1, 0, nullptr, nullptr};
     rondo_call type = collective, op = collective, root = collective, blocks = collective;
     collective.collective = static_cast<rondo_collective>(11);
     type.type = static_cast<rondo_type>(12);

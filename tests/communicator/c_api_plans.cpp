@@ -10,7 +10,7 @@
 namespace {
 
 rondo_call sum_of_two(const float* input, float* output) {
-  return {sizeof(rondo_call), RONDO_ALL_REDUCE, RONDO_F32, RONDO_SUM, 0, input, output, 2, 0};
+  return {sizeof(rondo_call), RONDO_ALL_REDUCE, RONDO_F32, RONDO_SUM, 0, input, output, 2, 0, nullptr, nullptr};
 }
 
 rondo_status run_and_wait(Rank c, const rondo_call& call, rondo_work** work) {
@@ -62,7 +62,7 @@ TEST_CASE("through C a call as a value runs and starts every collective", "[thre
       const bool root_only = (collective == RONDO_REDUCE || collective == RONDO_GATHER) && rank == 0;
       const auto expected = root_only ? std::vector<float>(4, -1) : wanted[static_cast<std::size_t>(k)];
       std::vector<float> ran(expected.size(), -1), started(expected.size(), -1);
-      const rondo_call call{sizeof(rondo_call), collective, RONDO_F32, RONDO_SUM, 1, in.data(), ran.data(), counts[k], 0};
+      const rondo_call call{sizeof(rondo_call), collective, RONDO_F32, RONDO_SUM, 1, in.data(), ran.data(), counts[k], 0, nullptr, nullptr};
       rondo_call other = call;
       other.output = started.data();
       rondo_work* work = nullptr;
@@ -84,7 +84,7 @@ TEST_CASE("through C every reduction multiplies by each rank's own factor", "[th
     const rondo_collective collectives[] = {RONDO_ALL_REDUCE, RONDO_REDUCE, RONDO_REDUCE_SCATTER, RONDO_SCAN};
     for (std::size_t k = 0; k < 4; ++k) {
       std::vector<float> ran(wanted[k].size(), -1), started(wanted[k].size(), -1);
-      rondo_call call{sizeof(rondo_call), collectives[k], RONDO_F32, RONDO_PREMUL_SUM, 0, in.data(), ran.data(), ran.size(), rank == 0 ? 5 : 0.5};
+      rondo_call call{sizeof(rondo_call), collectives[k], RONDO_F32, RONDO_PREMUL_SUM, 0, in.data(), ran.data(), ran.size(), rank == 0 ? 5 : 0.5, nullptr, nullptr};
       rondo_work* work = nullptr;
       std::string wrong = expect(rondo_run(c, &call), RONDO_SUCCESS);
       call.output = started.data();
@@ -126,7 +126,7 @@ TEST_CASE("through C a call's struct may be larger than this library knows, as l
 TEST_CASE("through C a call's plan is shown with those that lost", "[threads]") {
   const auto body = [](Rank c, std::uint32_t) -> std::string {
     const std::string sum = plan_of(c, sum_of_two(nullptr, nullptr));
-    const std::string blocks = plan_of(c, {sizeof(rondo_call), RONDO_ALL_TO_ALL_V, RONDO_F32, RONDO_SUM, 0, nullptr, nullptr, 0, 0});
+    const std::string blocks = plan_of(c, {sizeof(rondo_call), RONDO_ALL_TO_ALL_V, RONDO_F32, RONDO_SUM, 0, nullptr, nullptr, 0, 0, nullptr, nullptr});
     return first_wrong({expect_word(sum, "\"collective\": \"all_reduce\""), expect_word(sum, "\"considered\""), expect_word(sum, "chosen"),
                         expect_word(blocks, "\"collective\": \"all_to_all_v\"")});
   };

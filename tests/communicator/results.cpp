@@ -34,6 +34,7 @@ std::string soak(Communicator& communicator, std::uint32_t calls, std::uint64_t 
     trial.shape.count = sizes[random() % 6];
     trial.in_place = random() % 2 == 0;
     trial.seed = random();
+    trial.apart = random() % 4 == 0;
     if (trial.shape.collective == Collective::barrier) {
       if (auto done = communicator.barrier(); !done) return to_string(done.error());
       continue;

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
+#include <vector>
 
 #include "support/sanitized.hpp"
 
@@ -13,7 +15,47 @@ namespace {
 std::string name_of(const Trial& trial) {
   return std::string(to_string(trial.shape.collective)) + " of " + std::to_string(trial.shape.count) + " " + std::string(to_string(trial.shape.type)) + " " +
          std::string(to_string(trial.shape.op)) + " root " + std::to_string(trial.shape.root) + (trial.in_place ? " in place" : " out of place") +
-         (trial.symmetric ? ", symmetric" : "");
+         (trial.symmetric ? ", symmetric" : "") + (trial.apart ? ", apart" : "");
+}
+
+/// The blocks of `buffer` in memory of their own each, in reverse order; the own one is `other` in place.
+class BlocksApart {
+ public:
+  BlocksApart(std::byte* buffer, std::uint64_t block_bytes, const Trial& trial, void* other) : buffer_(buffer), bytes_(block_bytes) {
+    const std::uint32_t ranks = trial.shape.ranks;
+    memory_.resize((bytes_ + gap) * ranks + gap);
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) places_.push_back(memory_.data() + (bytes_ + gap) * (ranks - 1 - rank) + gap);
+    if (trial.in_place) places_[trial.shape.rank] = other;
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) std::memmove(places_[rank], buffer + rank * bytes_, bytes_);
+  }
+  void* const* places() const { return places_.data(); }
+  void collect() const {
+    for (std::size_t rank = 0; rank < places_.size(); ++rank) std::memmove(buffer_ + rank * bytes_, places_[rank], bytes_);
+  }
+
+ private:
+  static constexpr std::uint64_t gap = 64;
+  std::byte* buffer_;
+  std::uint64_t bytes_;
+  std::vector<std::byte> memory_;
+  std::vector<void*> places_;
+};
+
+/// Runs the call with its larger buffer's blocks apart.
+Result<void> run_apart(Communicator& communicator, Call call, const Trial& trial) {
+  const bool outputs = input_is_block(call.collective);
+  auto* const buffer = static_cast<std::byte*>(outputs ? call.output : const_cast<void*>(call.input));
+  BlocksApart blocks(buffer, call.count * size_of(call.type), trial, outputs ? const_cast<void*>(call.input) : call.output);
+  if (outputs) {
+    call.output = nullptr;
+    call.outputs = blocks.places();
+  } else {
+    call.input = nullptr;
+    call.inputs = blocks.places();
+  }
+  auto done = communicator.run(call);
+  if (outputs) blocks.collect();
+  return done;
 }
 
 }  // namespace
@@ -41,7 +83,10 @@ std::string perform(Communicator& communicator, Trial trial) {
   if (trial.in_place && has_both && output_is_block(shape.collective)) output += shape.rank * block;
   fill_input(shape, trial.seed, input);
   const Call call{shape.collective, input, output, shape.count, shape.type, shape.op, shape.root, factor_of(shape, shape.rank)};
-  if (auto done = communicator.run(call); !done) return name_of(trial) + ": " + to_string(done.error());
+  const bool has_blocks = (input_is_block(shape.collective) && has_output(shape.collective, shape.root, shape.rank)) ||
+                          (output_is_block(shape.collective) && has_input(shape.collective, shape.root, shape.rank));
+  const bool apart = trial.apart && has_blocks && (trial.seed % 2 == 0 || shape.rank % 2 == 0);
+  if (auto done = apart ? run_apart(communicator, call, trial) : communicator.run(call); !done) return name_of(trial) + ": " + to_string(done.error());
   if (const std::uint64_t wrong = count_wrong(shape, trial.seed, output); wrong != 0) return name_of(trial) + ": " + std::to_string(wrong) + " wrong";
   return "";
 }

@@ -19,6 +19,7 @@ struct Trial {
   bool in_place;
   std::uint64_t seed;
   bool symmetric = false;  ///< buffers that peers map
+  bool apart = false;      ///< blocks lie apart: on all ranks where the seed is even, else on every second one
 };
 
 /// Runs it on fresh exactly-sized buffers; "" when all is well, else what is wrong with it. premul_sum takes another factor on

@@ -44,7 +44,7 @@ rondo_cuda_options within(double seconds) {
 }
 
 rondo_call sum_of(const GpuBuffer& buffer, std::uint64_t count) {
-  return {sizeof(rondo_call), RONDO_ALL_REDUCE, RONDO_F32, RONDO_SUM, 0, buffer.data(), buffer.data(), count, 0};
+  return {sizeof(rondo_call), RONDO_ALL_REDUCE, RONDO_F32, RONDO_SUM, 0, buffer.data(), buffer.data(), count, 0, nullptr, nullptr};
 }
 
 }  // namespace
