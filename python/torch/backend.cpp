@@ -130,27 +130,4 @@ WorkPointer Backend::run(Operation operation, at::ArrayRef<rondo_call> calls, Ti
       [&](rondo_communicator* communicator, rondo_work** started) { return rondo_start(communicator, next++, started); }, calls.size());
 }
 
-at::Tensor joined(const Tensors& blocks) {
-  const at::AutoDispatchBelowAutograd below;
-  const at::Tensor& first = blocks.front();
-  const std::int64_t count = first.numel();
-  const auto* at = static_cast<const char*>(first.data_ptr());
-  bool adjacent = true;
-  for (const at::Tensor& block : blocks) {
-    adjacent = adjacent && block.is_contiguous() && block.data_ptr() == at && block.is_alias_of(first);
-    at += static_cast<std::size_t>(count) * first.element_size();
-  }
-  if (adjacent && !first.is_cpu()) return first.as_strided({static_cast<std::int64_t>(blocks.size()) * count}, {1});
-  if (adjacent) return at::from_blob(first.data_ptr(), {static_cast<std::int64_t>(blocks.size()) * count}, first.options());
-  return {};
-}
-
-at::Tensor joined_or_copied(const Tensors& blocks) {
-  if (at::Tensor together = joined(blocks); together.defined()) return together;
-  const at::AutoDispatchBelowAutograd below;
-  Tensors flat;
-  for (const at::Tensor& block : blocks) flat.push_back(block.reshape({-1}));
-  return at::cat(flat);
-}
-
 }  // namespace rondo_torch

@@ -144,9 +144,4 @@ class Backend final : public c10d::Backend {
   std::atomic<std::uint64_t> sequence_{0};
 };
 
-/// A list of equally long blocks as one tensor, where they follow one another in memory; else undefined.
-at::Tensor joined(const Tensors& blocks);
-/// The same, or a copy.
-at::Tensor joined_or_copied(const Tensors& blocks);
-
 }  // namespace rondo_torch

@@ -4,14 +4,29 @@
 #include <algorithm>
 
 #include "backend-inl.hpp"
+#include "blocks.hpp"
 
 namespace rondo_torch {
 namespace {
 
-/// An all_gather of `input`; `blocks` has room for a block of each rank, and is contiguous.
-rondo_call gather_call(Operation& operation, const at::Tensor& input, const at::Tensor& blocks) {
+/// An all_gather of `input`, whose output is still to be set.
+rondo_call gather_call(Operation& operation, const at::Tensor& input) {
   const at::Tensor block = operation.given(input);
-  return move_call(RONDO_ALL_GATHER, block.scalar_type(), block.data_ptr(), blocks.data_ptr(), block.numel());
+  return move_call(RONDO_ALL_GATHER, block.scalar_type(), block.data_ptr(), nullptr, block.numel());
+}
+
+/// The same into one tensor that has room for a block of each rank.
+rondo_call gather_call(Operation& operation, const at::Tensor& input, const at::Tensor& output) {
+  rondo_call call = gather_call(operation, input);
+  call.output = operation.received(output).data_ptr();
+  return call;
+}
+
+/// The same into a list of tensors.
+rondo_call gather_call(Operation& operation, const at::Tensor& input, const Tensors& outputs) {
+  rondo_call call = gather_call(operation, input);
+  receive_blocks(operation, outputs, call);
+  return call;
 }
 
 /// Throws unless an all_gather of `input` fills `output`.
@@ -21,19 +36,6 @@ void check_gathered(const CallId& id, const at::Tensor& input, const at::Tensor&
   TORCH_CHECK_VALUE(output.numel() == input.numel() * ranks, "rondo: ", id, ": ", input.numel(), " elements by ", ranks, " ranks into ", output.numel(),
                     "; accepted: an output as long as all ranks' inputs together");
   check_types(id, input, output);
-}
-
-/// Where a list of tensors like `like` gets its blocks: in its own memory, or in room from which they go there in the end.
-at::Tensor received_blocks(Operation& operation, const Tensors& list, const at::Tensor& like) {
-  if (at::Tensor together = joined(list); together.defined()) return together;
-  const at::AutoDispatchBelowAutograd below;
-  const at::Tensor blocks = at::empty({static_cast<std::int64_t>(list.size()) * like.numel()}, like.options());
-  std::int64_t begin = 0;
-  for (const at::Tensor& tensor : list) {
-    operation.copies.emplace_back(blocks.narrow(0, begin, tensor.numel()).view(tensor.sizes()), tensor);
-    begin += tensor.numel();
-  }
-  return blocks;
 }
 
 /// One list, as long as the group, of tensors like `like`.
@@ -107,7 +109,7 @@ WorkPointer Backend::_allgather_base(at::Tensor& output, at::Tensor& input, cons
   const CallId id = next(kinds::all_gather_into_tensor);
   check_gathered(id, input, output, size_);
   Operation operation = this->operation(id, {input}, {output}, options.asyncOp);
-  const rondo_call call = gather_call(operation, input, operation.received(output));
+  const rondo_call call = gather_call(operation, input, output);
   return run(std::move(operation), call, timing(options));
 }
 
@@ -116,7 +118,7 @@ WorkPointer Backend::allgather(std::vector<Tensors>& outputs, Tensors& inputs, c
   const at::Tensor& input = single(id, inputs, "inputs");
   check_blocks(id, outputs, input, ranks(), "outputs");
   Operation operation = this->operation(id, {input}, outputs.front(), options.asyncOp);
-  const rondo_call call = gather_call(operation, input, received_blocks(operation, outputs.front(), input));
+  const rondo_call call = gather_call(operation, input, outputs.front());
   return run(std::move(operation), call, timing(options));
 }
 
@@ -138,7 +140,7 @@ WorkPointer Backend::allgather_coalesced(std::vector<Tensors>& outputs, Tensors&
   }
   Operation operation = this->operation(id, inputs, all, options.asyncOp);
   std::vector<rondo_call> calls;
-  for (std::size_t i = 0; i < inputs.size(); ++i) calls.push_back(gather_call(operation, inputs[i], received_blocks(operation, lists[i], inputs[i])));
+  for (std::size_t i = 0; i < inputs.size(); ++i) calls.push_back(gather_call(operation, inputs[i], lists[i]));
   return run(std::move(operation), calls, timing(options));
 }
 
@@ -148,7 +150,7 @@ WorkPointer Backend::allgather_into_tensor_coalesced(Tensors& outputs, Tensors& 
   for (std::size_t t = 0; t < outputs.size(); ++t) check_gathered(id, inputs[t], outputs[t], size_);
   Operation operation = this->operation(id, inputs, outputs, options.asyncOp);
   std::vector<rondo_call> calls;
-  for (std::size_t t = 0; t < outputs.size(); ++t) calls.push_back(gather_call(operation, inputs[t], operation.received(outputs[t])));
+  for (std::size_t t = 0; t < outputs.size(); ++t) calls.push_back(gather_call(operation, inputs[t], outputs[t]));
   return run(std::move(operation), calls, timing(options));
 }
 
@@ -160,10 +162,10 @@ WorkPointer Backend::gather(std::vector<Tensors>& outputs, Tensors& inputs, cons
   TORCH_CHECK_VALUE(is_root || outputs.empty() || (outputs.size() == 1 && outputs.front().empty()), "rondo: ", id, ": outputs on a rank that isn't the root");
   if (is_root) check_blocks(id, outputs, input, ranks(), "outputs");
   Operation operation = this->operation(id, {input}, is_root ? outputs.front() : Tensors(), options.asyncOp);
-  const at::Tensor blocks = is_root ? received_blocks(operation, outputs.front(), input) : at::Tensor();
   const at::Tensor given = operation.given(input);
-  void* const place = is_root ? blocks.data_ptr() : nullptr;
-  return run(std::move(operation), move_call(RONDO_GATHER, input.scalar_type(), given.data_ptr(), place, given.numel(), options.rootRank), timing(options));
+  rondo_call call = move_call(RONDO_GATHER, input.scalar_type(), given.data_ptr(), nullptr, given.numel(), options.rootRank);
+  if (is_root) receive_blocks(operation, outputs.front(), call);
+  return run(std::move(operation), call, timing(options));
 }
 
 WorkPointer Backend::scatter(Tensors& outputs, std::vector<Tensors>& inputs, const c10d::ScatterOptions& options) {
@@ -174,11 +176,10 @@ WorkPointer Backend::scatter(Tensors& outputs, std::vector<Tensors>& inputs, con
   TORCH_CHECK_VALUE(is_root || inputs.empty() || (inputs.size() == 1 && inputs.front().empty()), "rondo: ", id, ": inputs on a rank that isn't the root");
   if (is_root) check_blocks(id, inputs, output, ranks(), "inputs");
   Operation operation = this->operation(id, is_root ? inputs.front() : Tensors(), {output}, options.asyncOp);
-  const at::Tensor blocks = is_root ? joined_or_copied(inputs.front()) : at::Tensor();
-  operation.room = {blocks};
   const at::Tensor room = operation.received(output);
-  const void* const given = is_root ? blocks.data_ptr() : nullptr;
-  return run(std::move(operation), move_call(RONDO_SCATTER, output.scalar_type(), given, room.data_ptr(), room.numel(), options.rootRank), timing(options));
+  rondo_call call = move_call(RONDO_SCATTER, output.scalar_type(), nullptr, room.data_ptr(), room.numel(), options.rootRank);
+  if (is_root) give_blocks(operation, inputs.front(), call);
+  return run(std::move(operation), call, timing(options));
 }
 
 WorkPointer Backend::alltoall_base(at::Tensor& output, at::Tensor& input, std::vector<std::int64_t>& output_splits, std::vector<std::int64_t>& input_splits,

@@ -2,6 +2,7 @@
 #include <c10/util/Exception.h>
 
 #include "backend-inl.hpp"
+#include "blocks.hpp"
 
 namespace rondo_torch {
 namespace {
@@ -12,19 +13,25 @@ rondo_call reduction_call(rondo_collective collective, const Reduction& reductio
   call.collective = collective;
   call.type = reduction.elements.type;
   call.op = reduction.op;
-  call.input = input.data_ptr();
+  call.input = input.defined() ? input.data_ptr() : nullptr;
   call.output = output.defined() ? output.data_ptr() : nullptr;
   call.count = static_cast<std::uint64_t>(elements * reduction.elements.per_element);
   call.factor = reduction.factor;
   return call;
 }
 
-/// A reduce_scatter: `input` has a block for each rank, `output` gets this one's.
-rondo_call scatter_call(Operation& operation, const at::Tensor& input, const at::Tensor& output, const c10d::ReduceOp& op) {
-  const Reduction reduction = reduced(operation.id, input.scalar_type(), op);
-  const at::Tensor blocks = operation.given(input);
+/// A reduce_scatter into `output`, whose input is still to be set.
+rondo_call scatter_call(Operation& operation, const at::Tensor& output, const c10d::ReduceOp& op) {
+  const Reduction reduction = reduced(operation.id, output.scalar_type(), op);
   at::Tensor block = operation.received(output);
-  return reduction_call(RONDO_REDUCE_SCATTER, reduction, blocks, block, block.numel());
+  return reduction_call(RONDO_REDUCE_SCATTER, reduction, at::Tensor(), block, block.numel());
+}
+
+/// The same of one tensor that has a block for each rank.
+rondo_call scatter_call(Operation& operation, const at::Tensor& input, const at::Tensor& output, const c10d::ReduceOp& op) {
+  rondo_call call = scatter_call(operation, output, op);
+  call.input = operation.given(input).data_ptr();
+  return call;
 }
 
 /// Throws unless `output` is a block of `input`.
@@ -162,9 +169,8 @@ WorkPointer Backend::reduce_scatter(Tensors& outputs, std::vector<Tensors>& inpu
                       input.scalar_type(), " into ", output.sizes(), " ", output.scalar_type(), "; accepted: inputs like the output");
   }
   Operation operation = this->operation(id, inputs.front(), {output}, options.asyncOp);
-  operation.room = {joined_or_copied(inputs.front())};
-  const at::Tensor blocks = operation.room.front();
-  const rondo_call call = scatter_call(operation, blocks, output, options.reduceOp);
+  rondo_call call = scatter_call(operation, output, options.reduceOp);
+  give_blocks(operation, inputs.front(), call);
   return run(std::move(operation), call, timing(options));
 }
 

@@ -29,6 +29,7 @@ struct Operation {
   std::vector<at::Tensor> outputs;     ///< likewise; Work::result() and the future's value
   std::vector<at::Tensor> room = {};   ///< likewise: contiguous copies
   std::vector<std::pair<at::Tensor, at::Tensor>> copies = {};  ///< what is left to do when the library has done its part: each first one into its second
+  std::vector<std::vector<void*>> lists = {};  ///< likewise: where tensors lie that calls take one by one
   int peer = -1;                       ///< of a message
   std::unique_ptr<DeviceCall> on = {};  ///< while one on tensors of a device is made and enqueued; null: they are the processor's
 
