@@ -148,6 +148,60 @@ def gathers(rank, size):
             same(output, given[rank], f"scatter of {dtype}")
 
 
+def with_strides(count):
+    return torch.empty(2 * count)[::2]
+
+
+def lists(rank, size):
+    """Tensors of a list that lie apart, one behind the other, among the other argument, that have strides, or that are one tensor several times."""
+    for count in (3, 1000, 300_000):
+        given = inputs_of_all(size, count, torch.float32)
+        blocks = inputs_of_all(size, count, torch.float32, seed=3)  # every root's, and all the same everywhere
+        forms = {
+            "apart": lambda: [torch.empty(count) for _ in range(size)],
+            "together": lambda: list(torch.empty(size, count)),
+            "reversed": lambda: list(torch.empty(size, count))[::-1],
+            "with strides": lambda: [with_strides(count) for _ in range(size)],
+            "some with strides": lambda: [with_strides(count) if r % 2 else torch.empty(count) for r in range(size)],
+        }
+        for name, form in forms.items():
+            for asynchronous in (False, True):
+                for own, place in (("apart", None), ("its own block", rank), ("another's block", (rank + 1) % size)):
+                    outputs, inputs = form(), form()
+                    for block, value in zip(inputs, blocks):
+                        block.copy_(value)
+                    mine = given[rank].clone() if place is None else outputs[place].copy_(given[rank])
+                    part = torch.empty(count) if place is None else inputs[place]
+                    what = f"of {count} in tensors {name}, {own}"
+                    works = [dist.all_gather(outputs, mine, async_op=asynchronous)]
+                    if asynchronous:
+                        works[0].wait()
+                    for got, expected in zip(outputs, given):
+                        same(got, expected, f"all_gather {what}")
+                    works.append(dist.scatter(part, inputs if rank == 1 else None, src=1, async_op=asynchronous))
+                    if asynchronous:
+                        works[1].wait()
+                    same(part, blocks[rank], f"scatter {what}")
+                    for block, value in zip(inputs, blocks):
+                        block.copy_(value)
+                    works.append(dist.reduce_scatter(part, inputs, async_op=asynchronous))
+                    if asynchronous:
+                        works[2].wait()
+                    same(part, blocks[rank] * size, f"reduce_scatter {what}")
+                    gathered = form() if rank == 0 else None
+                    works.append(dist.gather(given[rank], gathered, async_op=asynchronous))
+                    if asynchronous:
+                        works[3].wait()
+                    for got, expected in zip(gathered or [], given):
+                        same(got, expected, f"gather {what}")
+        repeated = [torch.empty(count)] * size
+        dist.all_gather(repeated, given[rank])
+        same(repeated[0], given[-1], f"all_gather of {count} into one tensor again and again")
+        summed = torch.empty(count)
+        dist.reduce_scatter(summed, [given[rank]] * size)
+        same(summed, combined(given, dist.ReduceOp.SUM), f"reduce_scatter of {count} of one tensor again and again")
+
+
 def all_to_alls(rank, size):
     for dtype in EVERYTHING:
         given = [values(sender, 5 * size, dtype) for sender in range(size)]
@@ -297,7 +351,7 @@ def profiled(rank, size):
         assert len(seen) == 1, [event.name for event in profile.events()]
 
 
-BODIES = [profiled, all_reduces, bits, premultiplied, reduces, reduce_scatters, broadcasts, gathers, all_to_alls, strided, sparse, coalesced, objects, messages, groups]
+BODIES = [profiled, all_reduces, bits, premultiplied, reduces, reduce_scatters, broadcasts, gathers, lists, all_to_alls, strided, sparse, coalesced, objects, messages, groups]
 
 
 def each(rank, size):

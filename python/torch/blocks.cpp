@@ -5,20 +5,14 @@
 namespace rondo_torch {
 namespace {
 
-/// The list as one tensor, where its tensors follow one another in memory; else undefined.
-at::Tensor joined(const Tensors& list) {
-  const at::AutoDispatchBelowAutograd below;
-  const at::Tensor& first = list.front();
-  const std::int64_t count = first.numel();
-  const auto* at = static_cast<const char*>(first.data_ptr());
-  bool adjacent = true;
+/// Whether they are one buffer's blocks.
+bool follow_one_another(const Tensors& list) {
+  const auto* next = static_cast<const char*>(list.front().data_ptr());
   for (const at::Tensor& block : list) {
-    adjacent = adjacent && block.is_contiguous() && block.data_ptr() == at && block.is_alias_of(first);
-    at += static_cast<std::size_t>(count) * first.element_size();
+    if (block.data_ptr() != next || !block.is_alias_of(list.front())) return false;
+    next += block.nbytes();
   }
-  if (adjacent && !first.is_cpu()) return first.as_strided({static_cast<std::int64_t>(list.size()) * count}, {1});
-  if (adjacent) return at::from_blob(first.data_ptr(), {static_cast<std::int64_t>(list.size()) * count}, first.options());
-  return {};
+  return true;
 }
 
 bool lie_apart(const void* a, const void* b, std::uintptr_t bytes) {
@@ -26,40 +20,37 @@ bool lie_apart(const void* a, const void* b, std::uintptr_t bytes) {
   return distance >= bytes && -distance >= bytes;
 }
 
-/// Where the library can take the tensors one by one: where they are written each has memory of its own, and `other` is none of them, but for the rank's own.
-std::vector<void*> places_of(const Operation& operation, const Tensors& list, const void* other, bool written) {
-  std::vector<void*> places;
-  if (operation.on || list.front().numel() == 0) return places;
+/// Whether the library can take the tensors where they lie: each follows on in itself, has memory of its own where they are written, and `other` is none of
+/// them but the rank's own.
+bool are_takable(const Operation& operation, const Tensors& list, const void* other, bool written) {
   const std::uintptr_t bytes = list.front().nbytes();
+  std::vector<void*> places;
   for (const at::Tensor& tensor : list) {
-    void* const place = tensor.data_ptr();
-    const bool in_place = place == other && places.size() == static_cast<std::size_t>(operation.id.rank);
-    if (!tensor.is_contiguous() || !(in_place || lie_apart(place, other, bytes))) return {};
-    places.push_back(place);
+    const bool in_place = tensor.data_ptr() == other && places.size() == static_cast<std::size_t>(operation.id.rank);
+    if (!tensor.is_contiguous() || !(in_place || lie_apart(tensor.data_ptr(), other, bytes))) return false;
+    places.push_back(tensor.data_ptr());
   }
-  std::vector<void*> sorted = places;
-  std::sort(sorted.begin(), sorted.end());
-  for (std::size_t k = 1; written && k < sorted.size(); ++k)
-    if (!lie_apart(sorted[k], sorted[k - 1], bytes)) return {};
-  return places;
+  std::sort(places.begin(), places.end());
+  for (std::size_t k = 1; written && k < places.size(); ++k)
+    if (!lie_apart(places[k], places[k - 1], bytes)) return false;
+  return true;
 }
 
-/// Keeps them as long as the call takes.
-void* const* kept(Operation& operation, std::vector<void*> places) {
-  operation.lists.push_back(std::move(places));
-  return operation.lists.back().data();
+/// Where the tensors lie, one by one; null: they are a device's, whose calls take no lists. Kept as long as the call takes.
+void* const* places_of(Operation& operation, const Tensors& list) {
+  if (operation.on) return nullptr;
+  std::vector<void*>& places = operation.lists.emplace_back();
+  for (const at::Tensor& tensor : list) places.push_back(tensor.data_ptr());
+  return places.data();
 }
 
 }  // namespace
 
 void give_blocks(Operation& operation, const Tensors& list, rondo_call& call) {
-  if (const at::Tensor together = joined(list); together.defined()) {
-    call.input = together.data_ptr();
-    return;
-  }
-  if (std::vector<void*> places = places_of(operation, list, call.output, false); !places.empty()) {
-    call.inputs = kept(operation, std::move(places));
-    return;
+  if (are_takable(operation, list, call.output, false)) {
+    if (follow_one_another(list)) call.input = list.front().data_ptr();
+    else call.inputs = places_of(operation, list);
+    if (call.input != nullptr || call.inputs != nullptr) return;
   }
   const at::AutoDispatchBelowAutograd below;
   Tensors flat;
@@ -69,13 +60,10 @@ void give_blocks(Operation& operation, const Tensors& list, rondo_call& call) {
 }
 
 void receive_blocks(Operation& operation, const Tensors& list, rondo_call& call) {
-  if (const at::Tensor together = joined(list); together.defined()) {
-    call.output = together.data_ptr();
-    return;
-  }
-  if (std::vector<void*> places = places_of(operation, list, call.input, true); !places.empty()) {
-    call.outputs = kept(operation, std::move(places));
-    return;
+  if (are_takable(operation, list, call.input, true)) {
+    if (follow_one_another(list)) call.output = list.front().data_ptr();
+    else call.outputs = places_of(operation, list);
+    if (call.output != nullptr || call.outputs != nullptr) return;
   }
   const at::AutoDispatchBelowAutograd below;
   const at::Tensor blocks = at::empty({static_cast<std::int64_t>(list.size()) * list.front().numel()}, list.front().options());
