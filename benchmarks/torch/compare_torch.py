@@ -61,7 +61,7 @@ def calls(dist, torch, size, total_bytes):
     count = max(1, total_bytes // 4)
     block = max(1, count // size)
     whole, part, other, given = torch.zeros(count), torch.zeros(block), torch.zeros(block * size), torch.zeros(block * size)
-    parts = list(other.chunk(size))
+    parts, others = [[torch.zeros(block) for _ in range(size)] for _ in range(2)]  # memory of its own for each, as programs have it
     return {
         "all_reduce": lambda group: all_reduce(dist, whole, group),
         "broadcast": lambda group: dist.broadcast(whole, 0, group=group),
@@ -70,6 +70,8 @@ def calls(dist, torch, size, total_bytes):
         "reduce_scatter": lambda group: dist.reduce_scatter_tensor(part, other, group=group),
         "all_to_all": lambda group: dist.all_to_all_single(other, given, group=group),
         "all_gather_list": lambda group: dist.all_gather(parts, part, group=group),
+        "reduce_scatter_list": lambda group: dist.reduce_scatter(part, parts, group=group),
+        "all_to_all_list": lambda group: dist.all_to_all(others, parts, group=group),
         "gather": lambda group: dist.gather(part, parts if dist.get_rank() == 0 else None, 0, group=group),
         "scatter": lambda group: dist.scatter(part, parts if dist.get_rank() == 0 else None, 0, group=group),
         "barrier": lambda group: dist.barrier(group=group),
