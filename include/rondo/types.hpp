@@ -43,8 +43,8 @@ inline constexpr std::size_t collective_count = 12;  ///< of Collective
 /// How the input and output buffers of one rank lie to each other.
 /// `none`: they don't overlap. `same`: input and output begin at one address and cover the same blocks.
 /// `block`: the smaller one is this rank's block of the larger one (all_gather and gather: input inside output;
-/// reduce_scatter and scatter: output inside input).
-enum class Alias : std::uint8_t { none, same, block };
+/// reduce_scatter and scatter: output inside input). `any`: one rank's so, another's so, as far as anybody knows.
+enum class Alias : std::uint8_t { none, same, block, any };
 
 /// Size of one element in bytes.
 constexpr std::size_t size_of(DataType type) {

@@ -56,16 +56,16 @@ PlanKey ordinary(PlanKey key) {
   return key;
 }
 
-Result<Plan> PlanCache::plan(const PlanKey& key) const {
+Result<Plan> PlanCache::plan(const PlanKey& key, Alias alias) const {
   if (const auto found = imported_.find(key.collective); found != imported_.end())
     return key.symmetric && found->second.direct && !source_.options.checked ? *found->second.direct : found->second.plan;
-  Request request{key.collective, source_.ranks, key.count, key.type, key.op, key.root, Alias::none};
+  Request request{key.collective, source_.ranks, key.count, key.type, key.op, key.root, alias};
   request.symmetric = key.symmetric;
   request.kernel_copies = source_.kernel_copies;
   request.wire = key.wire;
   if (key.in_place) request.alias = Alias::same;
   auto planned = plan_call(*source_.topology, source_.cost, source_.options, request);
-  return !planned || runs_as(key, *planned) == key ? std::move(planned) : plan(ordinary(key));
+  return !planned || runs_as(key, *planned) == key ? std::move(planned) : plan(ordinary(key), alias);
 }
 
 /// Where peers can read the buffers and the plan doesn't, the call is one on ordinary memory, so that ranks whose buffers are ordinary make the same one.

@@ -128,8 +128,8 @@ class PlanCache {
   /// the call's buffers `direct`, if it isn't empty.
   void use(Plan plan, std::optional<Plan> direct, std::uint64_t hash, Strictness strictness);
 
-  /// The neutral plan of a call, with the candidates.
-  Result<Plan> plan(const PlanKey& key) const;
+  /// The neutral plan of a call, with the candidates. `alias`: of this rank's buffers, which predictions are for; the plan is the same.
+  Result<Plan> plan(const PlanKey& key, Alias alias = Alias::any) const;
 
   /// Forgets prepared plans; nobody may be running one.
   void clear();

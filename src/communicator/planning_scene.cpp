@@ -34,7 +34,7 @@ Request request_of_bytes(Collective collective, std::uint32_t ranks, std::uint64
   request.ranks = ranks;
   request.count = bytes / unit;
   request.type = type;
-  if (in_place) request.alias = input_is_block(collective) || output_is_block(collective) ? Alias::block : Alias::same;
+  request.alias = !in_place ? Alias::none : input_is_block(collective) || output_is_block(collective) ? Alias::block : Alias::same;
   return request;
 }
 

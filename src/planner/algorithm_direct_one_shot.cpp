@@ -83,7 +83,7 @@ std::string_view objection(const Request& request, const CostModel&, const PlanL
   switch (request.collective) {
     case Collective::all_reduce:
     case Collective::all_to_all:
-      if (request.alias != Alias::none) return "in place a rank would overwrite what others read";
+      if (request.alias == Alias::same) return "in place a rank would overwrite what others read";
       break;
     case Collective::reduce:
     case Collective::reduce_scatter:
@@ -118,8 +118,8 @@ Cost predict(const Request& request, const CostModel& cost, const PlanLimits& li
   else moving = own + (reduces ? terms.pull_and_add_from_all(blocks) : terms.pull_from_all(blocks));
   if (is_rooted(request.collective) && !reads_one(request.collective)) moving = terms.lopsided(moving, moving);
   if (!request.symmetric) moving += terms.by_kernel(copied, reads_one(request.collective) ? 1 : others);
-  // In place, half of the calls, what a reader writes to is what others read when it was the root.
-  if (request.collective == Collective::broadcast) moving += (terms.publish(terms.block) - terms.copy(terms.block)) / 2;
+  // In place what a reader writes to is what others read when it was the root.
+  if (request.collective == Collective::broadcast) moving += (terms.publish(terms.block) - terms.copy(terms.block)) * terms.in_place;
   const double first_lines = 2 * (terms.lines_of_all() - cost.line_ns);
   return {terms.piped_ns(1) + terms.signal_ns(), terms.work_ns(moving + first_lines, (3 + 3 * others) * terms.pieces), 2, blocks};
 }

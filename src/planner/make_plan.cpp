@@ -53,7 +53,8 @@ struct Offer {
   const Algorithm* algorithm = nullptr;
   std::string_view objection;  ///< empty: it can serve
   Shape shape;
-  Cost cost;
+  Cost cost;      ///< of a call that may be in place or not: what decides
+  Cost expected;  ///< of one that is as the request says
   bool eligible = false;  ///< unasked
 };
 
@@ -63,7 +64,7 @@ bool narrows(const Algorithm& algorithm, const PlanLimits& limits) {
 }
 
 Offer offer(const Algorithm& algorithm, const CostModel& cost, const PlanLimits& limits, const Request& request) {
-  Offer offer{&algorithm, {}, {}, {}, false};
+  Offer offer{&algorithm, {}, {}, {}, {}, false};
   const bool alone = &algorithm == &copy_algorithm;
   if (request.ranks == 1 && !alone)
     offer.objection = "there is one rank";
@@ -78,11 +79,15 @@ Offer offer(const Algorithm& algorithm, const CostModel& cost, const PlanLimits&
   if (offer.objection.empty() && request.strict && is_reduction(request.collective) && algorithm.departure != nullptr)
     offer.objection = algorithm.departure(request, cost);
   if (!offer.objection.empty()) return offer;
-  offer.shape = algorithm.shape(request, cost, limits);
-  if (piece_limit(offer.shape, limits) == 0)
+  Request any = request;  // ranks of one call may differ in it, and must choose alike
+  any.alias = Alias::any;
+  offer.shape = algorithm.shape(any, cost, limits);
+  if (piece_limit(offer.shape, limits) == 0) {
     offer.objection = "its slots don't fit in the staging memory";
-  else
-    offer.cost = algorithm.predict(request, cost, limits, offer.shape);
+    return offer;
+  }
+  offer.cost = algorithm.predict(any, cost, limits, offer.shape);
+  offer.expected = request.alias == Alias::any ? offer.cost : algorithm.predict(request, cost, limits, offer.shape);
   return offer;
 }
 
@@ -142,8 +147,11 @@ void price_network(const Topology& topology, const CostModel& cost, const PlanLi
   const PlanHeader header = header_of(topology, cost, limits, request, made);
   constexpr double burst = 2;  // measured: what a connection takes that was idle, under BBR (docs/design/0021-hosts.md)
   const Crossing crossing = crossing_of(header, made.algorithm->program, request, cost.network);
-  made.cost.crossed = crossing.bytes;
-  made.cost.work_ns = std::max(made.cost.work_ns, crossing.bytes * cost.network.ns_per_byte * (crossing.bursts ? burst : 1));
+  const double crossing_ns = crossing.bytes * cost.network.ns_per_byte * (crossing.bursts ? burst : 1);
+  for (Cost* price : {&made.cost, &made.expected}) {
+    price->crossed = crossing.bytes;
+    price->work_ns = std::max(price->work_ns, crossing_ns);
+  }
 }
 
 constexpr std::size_t most_algorithms = 32;
@@ -274,13 +282,13 @@ std::string note(const Offer& made, const Offer& chosen, bool asked_for, double 
 Plan build(const Topology& topology, const CostModel& cost, const PlanLimits& limits, const Request& request, const Offers& offers, bool asked_for) {
   const Offer& chosen = *offers.chosen;
   Plan plan(header_of(topology, cost, limits, request, chosen), chosen.algorithm->program);
-  plan.predicted_ns = chosen.cost.total_ns();
+  plan.predicted_ns = chosen.expected.total_ns();
   plan.considered.reserve(offers.count);
   const auto block = static_cast<double>(block_bytes(request));
   for (std::size_t k = 0; k < offers.count; ++k) {
     const Offer& made = offers.all[k];
     plan.considered.push_back(
-        {std::string(made.algorithm->name), made.cost.total_ns(), note(made, chosen, asked_for, block)});
+        {std::string(made.algorithm->name), made.expected.total_ns(), note(made, chosen, asked_for, block)});
   }
   return plan;
 }

@@ -69,16 +69,20 @@ inline std::uint32_t balanced_piece(double bytes, double piece_ns, double byte_n
   return static_cast<std::uint32_t>(std::clamp<double>(std::sqrt(bytes * piece_ns / byte_ns), least, most)) / 4096 * 4096;
 }
 
-/// Blocks that a rank touches less, on the average, since it is as often in place as not: what it keeps is then neither read nor written, or not
-/// written where the others are given it, too.
-inline double kept_in_place(Collective collective) {
+/// How many of the calls are in place.
+inline double in_place_share(Alias alias) {
+  if (alias == Alias::any) return 0.5;
+  return alias == Alias::none ? 0 : 1;
+}
+
+/// Blocks that a rank touches less in place: what it keeps to itself alone is neither read nor written, else it is read and not written; of an all_to_all all else
+/// is written where it was read.
+inline double less_in_place(Collective collective, double ranks) {
   switch (collective) {
     case Collective::gather:
-    case Collective::scatter:
-    case Collective::all_to_all: return 1;
-    case Collective::all_gather:
-    case Collective::broadcast: return 0.5;
-    default: return 0;
+    case Collective::scatter: return 2;
+    case Collective::all_to_all: return ranks + 1;
+    default: return 1;
   }
 }
 
@@ -87,6 +91,7 @@ struct Terms {
   Terms(const Request& request, const CostModel& model, const PlanLimits& limits, const Shape& shape)
       : cost(model),
         ranks(request.ranks),
+        in_place(in_place_share(request.alias)),
         block(static_cast<double>(block_bytes(request))),
         chunk(static_cast<double>(chunk_bytes(request, shape.chunks_per_block))) {
     const std::uint64_t wanted = shape.piece_bytes == 0 ? ~std::uint64_t{0} : shape.piece_bytes;
@@ -95,7 +100,7 @@ struct Terms {
     piece = std::min({chunk, std::max(64.0, static_cast<double>(wanted)), fits});
     pieces = chunk <= piece ? 1 : std::ceil(std::ceil(chunk / piece) / model.pieces_at_once);
     const BlockCounts blocks = block_counts(request.collective, request.ranks);
-    touched = block * (blocks.input + blocks.output - kept_in_place(request.collective));
+    touched = block * (blocks.input + blocks.output - in_place * less_in_place(request.collective, ranks));
     // Of a rooted collective the root alone has both buffers, the others have one block.
     touched_by_each = is_rooted(request.collective) ? block + block * std::max(blocks.input, blocks.output) / ranks : touched;
     // Slots take their part of the largest cache, too.
@@ -200,9 +205,9 @@ struct Terms {
   }
 
   double copy(double bytes) const { return bytes * cost.core.copy_ns_per_byte; }
-  /// What a rank has itself and gives itself: a copy out of place, nothing in place. Plans don't know which it will be: the mean. What no cache holds
-  /// takes twice as long, since nothing else is under way meanwhile.
-  double keep(double bytes) const { return copy(bytes) * (1 + beyond_caches()) / 2; }
+  /// What a rank has itself and gives itself: a copy out of place, nothing in place. What no cache holds takes twice as long, since nothing else is under way
+  /// meanwhile.
+  double keep(double bytes) const { return copy(bytes) * (1 + beyond_caches()) * (1 - in_place); }
   double pull(double bytes) const { return bytes * mixed(cost.pull_ns_per_byte); }
   double add(double bytes) const { return bytes * cost.core.reduce_ns_per_byte; }
   double pull_and_add(double bytes) const { return pull(bytes) + add(bytes); }
@@ -239,6 +244,7 @@ struct Terms {
 
   const CostModel& cost;
   double ranks;
+  double in_place;             ///< how many of the calls are
   double block;      ///< bytes of a block
   double chunk;      ///< bytes of the longest chunk
   double piece = 0;  ///< bytes of a piece

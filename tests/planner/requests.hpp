@@ -28,7 +28,7 @@ inline PlanLimits limits_of_shared_memory() {
 }
 
 inline Request request_of(Collective collective, std::uint32_t ranks, std::uint64_t bytes, std::uint32_t root = 0) {
-  return {collective, ranks, bytes / 4, DataType::f32, ReduceOp::sum, root, Alias::none};
+  return {collective, ranks, bytes / 4, DataType::f32, ReduceOp::sum, root};
 }
 
 /// Groups in groups, smallest first, with links between them so slow that every level is worth following.

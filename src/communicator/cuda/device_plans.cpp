@@ -21,7 +21,7 @@ Result<Plan> DevicePlans::plan(const PlanKey& key, CallBuffers buffers) const {
     if (!key.wire) return found->second.plan;
     return Error{Errc::unsupported, "a wire type, where a plan was brought along: nobody has shown that it may round", 0, "CUDA"};
   }
-  Request request{key.collective, source_.group.ranks, key.count, key.type, key.op, key.root, Alias::none};
+  Request request{key.collective, source_.group.ranks, key.count, key.type, key.op, key.root};
   request.symmetric = key.symmetric;
   request.wire = key.wire;
   if (key.in_place) request.alias = Alias::same;
