@@ -45,7 +45,9 @@ Shape shape(const Request& request, const CostModel& cost, const PlanLimits& lim
 Cost predict(const Request& request, const CostModel& cost, const PlanLimits& limits, const Shape& shape) {
   const Terms terms(request, cost, limits, shape);
   const double hops = 2 * (terms.ranks - 1);
-  const double piece = terms.pull_and_add(terms.piece) + terms.share(terms.piece) + terms.pull(terms.piece) + terms.publish(terms.piece);
+  const double first = terms.publish(terms.piece) + terms.pull(terms.piece), last = terms.pull_and_add(terms.piece) + terms.share(terms.piece);
+  // Where nobody is in the middle, both ends work at the same time.
+  const double piece = terms.ranks > 2 ? first + last : terms.lopsided(std::max(first, last), first + last);
   const double turns = hops - 1 + terms.pieces;
   const double waits = terms.crowded() ? turns * terms.passed_on_ns() : hops * terms.message_ns() + (terms.pieces - 1) * terms.timely_ns();
   const double fill = terms.crowded() ? 0 : (hops - 1) * piece / 2;

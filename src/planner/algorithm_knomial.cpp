@@ -148,16 +148,22 @@ Shape shape(const Request& request, const CostModel& cost, const PlanLimits& lim
 }
 
 /// The root has to do with every block, and on the way down or up blocks are copied once more at each hop; the busiest of those ways is the largest child's.
-Cost cost_of_blocks(const Terms& terms, const TreeSize& size, std::uint32_t largest) {
+/// Who sends and who receives work at the same time, a piece apart.
+Cost cost_of_blocks(const Terms& terms, bool gathers, const TreeSize& size, std::uint32_t largest) {
   const double far = (terms.ranks - 1) * terms.block;
-  const double root = terms.pull(far) + terms.keep(terms.block);
+  const double root = (gathers ? terms.pull(far) : terms.publish(far)) + terms.keep(terms.block);
+  const double others = gathers ? terms.publish(far) : terms.pull(far);
   const double way = (size.hops - 1) * (terms.pull(largest * terms.block / radix) + terms.publish(largest * terms.block / radix));
-  return {terms.piped_ns(size.hops), terms.work_ns(root + way + terms.publish(far), 4 * size.children * terms.pieces), size.hops, 2 * far};
+  const double fill = gathers ? terms.publish(terms.piece) : terms.pull(terms.piece);
+  const double moving = terms.lopsided(std::max(root, others / (terms.ranks - 1)) + fill, root + others);
+  return {terms.piped_ns(size.hops), terms.work_ns(moving + way, 4 * size.children * terms.pieces), size.hops, 2 * far};
 }
 
 Cost predict(const Request& request, const CostModel& cost, const PlanLimits& limits, const Shape& shape) {
-  if (moves_blocks(request.collective)) return cost_of_blocks(Terms(request, cost, limits, shape), tree_size(request.ranks), most_below(request.ranks));
-  return cost_of_tree(Terms(request, cost, limits, shape), request.collective == Collective::reduce, tree_size(request.ranks));
+  const Terms terms(request, cost, limits, shape);
+  if (moves_blocks(request.collective))
+    return cost_of_blocks(terms, request.collective == Collective::gather, tree_size(request.ranks), most_below(request.ranks));
+  return cost_of_tree(terms, request.collective == Collective::reduce, tree_size(request.ranks));
 }
 
 std::string_view departure(const Request&, const CostModel&) {

@@ -93,12 +93,14 @@ Cost predict(const Request& request, const CostModel& cost, const PlanLimits& li
   const double others = terms.ranks - 1;
   const bool reduces = is_reduction(request.collective), back = request.collective != Collective::reduce;
   const double blocks = request.collective == Collective::all_gather || request.collective == Collective::reduce_scatter ? terms.ranks : 1;
-  const double sent = others * terms.block * (request.collective == Collective::all_gather ? blocks : 1);
+  const double sent = others * terms.block * (request.collective == Collective::all_gather ? others : 1);
   const double taken = request.collective == Collective::broadcast ? 0 : others * terms.block * (request.collective == Collective::reduce_scatter ? blocks : 1);
   const double server = (reduces ? terms.pull_and_add(taken) : terms.pull(taken)) + (back ? terms.publish(sent) : 0) +
                         (reduces ? terms.copy(terms.block) : terms.keep(terms.block));
-  const double rounds = request.collective == Collective::reduce || request.collective == Collective::broadcast ? 1 : 2;
-  const double fill = terms.publish(terms.piece) + terms.pull(terms.piece);  // the workers' part in the first piece
+  const bool passes_on = request.collective == Collective::all_gather && request.ranks > 2;  // what others have sent
+  const double rounds = request.collective == Collective::all_reduce || request.collective == Collective::reduce_scatter || passes_on ? 2 : 1;
+  // The workers' part in the first piece.
+  const double fill = (request.collective == Collective::broadcast ? 0 : terms.publish(terms.piece)) + (back ? terms.pull(terms.piece) : 0);
   return {terms.piped_ns(rounds), terms.work_ns(terms.lopsided(server, 2 * server) + fill, 4 * rounds * others * blocks * terms.pieces), rounds, sent + taken};
 }
 

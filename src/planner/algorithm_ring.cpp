@@ -221,12 +221,15 @@ Cost predict(const Request& request, const CostModel& cost, const PlanLimits& li
   return {terms.message_ns() * rounds * terms.pieces, terms.work_ns(moving, steps), rounds, 2 * (rounds / hops) * half};
 }
 
-/// As one ring that moves as much: a rank goes through its channels by turns.
+/// As one ring that moves as much: a rank goes through its channels by turns. Each has pieces of its own, whose signals come in time (along a chain together).
 Cost predict_several(const Request& request, const CostModel& cost, const PlanLimits& limits, const Shape& shape) {
   Shape one = shape;
   one.chunks_per_block = request.collective == Collective::all_reduce ? request.ranks : 1;
+  const Terms together(request, cost, limits, one), each(request, cost, limits, shape);
+  const double more = shape.chunks_per_block / one.chunks_per_block * each.pieces - together.pieces;
   Cost total = predict(request, cost, limits, one);
-  total.work_ns += cost.core.step_ns * total.rounds;
+  total.work_ns += more * (2 + 4 * total.rounds) * cost.core.step_ns / cost.cores_per_rank;
+  if (!together.crowded() && !is_chain(request.collective)) total.wait_ns += more * total.rounds * together.timely_ns();
   return total;
 }
 

@@ -109,6 +109,7 @@ double turn_ns(const Request& request, const Terms& terms, double piece) {
 }
 
 constexpr double turn_steps = 28;  // with what going from lane to lane takes
+constexpr double hop_steps = 10;   // of the first piece, which goes through one lane after another
 
 /// A tree of h hops and k pieces takes h − 1 + k turns; the best piece balances a turn's fixed cost with filling the
 /// tree.
@@ -133,7 +134,7 @@ Cost predict(const Request& request, const CostModel& cost, const PlanLimits& li
   // While the tree fills, the hops ahead of a rank move its first piece one after another, one way and in one tree
   // each.
   const double fill = terms.crowded() ? 0 : (rounds - 1) * turn / lanes(request);
-  return {waits, terms.work_ns(turn * terms.pieces + fill, turn_steps * turns), rounds,
+  return {waits, terms.work_ns(turn * terms.pieces + fill, turn_steps * (terms.pieces - 1) + hop_steps * rounds), rounds,
           turn_ns(request, terms, terms.block) == 0 ? 0 : lanes(request) * 1.5 * terms.block};
 }
 

@@ -69,8 +69,9 @@ Cost predict(const Request& request, const CostModel& cost, const PlanLimits& li
   const double others = terms.ranks - 1;
   const double parts = others * terms.chunk;
   const double shared = parts * terms.in_scratch;
-  const double moving = terms.publish(shared) + terms.pull_from_all(shared) + terms.add(parts) + terms.share(terms.chunk * terms.in_scratch) +
-                        terms.pull_from_all(shared);
+  // A reduce's root hands nothing on, and waits for the others to do so with the first piece alone.
+  const double handed_on = terms.share((request.collective == Collective::all_reduce ? terms.chunk : terms.piece) * terms.in_scratch);
+  const double moving = terms.publish(shared) + terms.pull_from_all(shared) + terms.add(parts) + handed_on + terms.pull_from_all(shared);
   const double steps = (5 + 4 * others) * terms.pieces;
   const double first_lines = 4 * (terms.lines_of_all() - cost.line_ns);
   return {terms.piped_ns(2), terms.work_ns(moving + first_lines, steps), 2, 3 * parts};
