@@ -109,6 +109,7 @@ Cost predict(const Request& request, const CostModel& cost, const PlanLimits& li
   const double others = terms.ranks - 1;
   const double blocks = others * terms.block;
   const double copied = reads_one(request.collective) ? terms.block : blocks;
+  if (reads_one(request.collective)) terms.touches_of_its_own(terms.block);
   if (!request.symmetric) terms.copied_by_kernel(copied, is_rooted(request.collective) ? blocks / terms.ranks : blocks);
   const bool reduces = is_reduction(request.collective);
   const double own = reduces || request.collective == Collective::send_recv ? 0 : terms.keep(terms.block);
