@@ -253,7 +253,8 @@ class Communicator {
   /// `unverified`. Errors: invalid_plan with the first violation; unsupported; invalid_argument while started calls are under way.
   Result<void> use_plan(const Plan& plan, bool unverified = false);
 
-  /// The plan that a call would run, with the candidates that lost. Predictions are for buffers that lie as these do, in place or not; the choice isn't. Errors as make_plan.
+  /// The plan that a call would run, with the candidates that lost. Predictions are for buffers that lie as these do, in place or not; the choice isn't.
+  /// Errors as make_plan.
   Result<Plan> plan_for(const Call& call) const;
 
   /// The deadline of this rank's calls from here on; those that were started before keep theirs. It counts from the time at which a call, in its turn,

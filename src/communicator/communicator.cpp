@@ -55,17 +55,6 @@ Result<CommunicatorOptions> with_environment(CommunicatorOptions options) {
   return options;
 }
 
-/// How a call's buffers lie to each other, if it has both.
-Alias alias_of(const Call& call, std::uint32_t rank) {
-  const std::uint64_t own = rank * call.count * size_of(call.type);
-  const auto* const input = static_cast<const std::byte*>(call.input);
-  const auto* const output = static_cast<const std::byte*>(call.output);
-  if (input == nullptr || output == nullptr) return Alias::any;
-  if (input_is_block(call.collective)) return input == output + own ? Alias::block : Alias::none;
-  if (output_is_block(call.collective)) return output == input + own ? Alias::block : Alias::none;
-  return input == output ? Alias::same : Alias::none;
-}
-
 std::optional<Error> wrong_size(std::uint32_t ranks) {
   if (ranks >= 1 && ranks <= plan::max_ranks) return std::nullopt;
   return Error{Errc::invalid_argument, "a communicator of " + std::to_string(ranks) + " ranks; accepted: 1 to " + std::to_string(plan::max_ranks), 0,

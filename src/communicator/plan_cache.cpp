@@ -45,6 +45,16 @@ PointerRule pointer_rule(const PlanKey& key, const PlanHeader& header, std::uint
   return rule;
 }
 
+Alias alias_of(const Call& call, std::uint32_t rank) {
+  const std::uint64_t own = rank * call.count * size_of(call.type);
+  const auto* const input = static_cast<const std::byte*>(call.input);
+  const auto* const output = static_cast<const std::byte*>(call.output);
+  if (input == nullptr || output == nullptr) return Alias::any;
+  if (input_is_block(call.collective)) return input == output + own ? Alias::block : Alias::none;
+  if (output_is_block(call.collective)) return output == input + own ? Alias::block : Alias::none;
+  return input == output ? Alias::same : Alias::none;
+}
+
 Plan lower_for(const PlanSource& source, const Plan& plan) {
   const Reach reach = source.options.limits.reach;
   return reach == Reach::hosts ? lower(plan, source.hosts) : lower(plan, reach == Reach::messages);

@@ -32,6 +32,9 @@ struct PlanKey {
 /// The same call where its buffers are of no kind that peers can read.
 PlanKey ordinary(PlanKey key);
 
+/// How the buffers of a call of rank `rank` lie to each other; any where it hasn't both.
+Alias alias_of(const Call& call, std::uint32_t rank);
+
 /// What the pointers of a call must be like, worked out once for a key.
 struct PointerRule {
   std::uint64_t input_bytes = 0;

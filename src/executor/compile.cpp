@@ -291,10 +291,7 @@ class Compiler {
       one.sources = static_cast<std::uint16_t>(step.sources.size());
       one.destinations = static_cast<std::uint16_t>(step.destinations.size());
       one.chunk_bytes = longest_;
-      bool scaled = false;
-      bool links = false;
-      bool inlines = false;
-      bool fetched = false;
+      bool scaled = false, links = false, inlines = false, fetched = false;
       for (std::size_t i = 0; i < step.sources.size() + step.destinations.size(); ++i) {
         const bool source = i < step.sources.size();
         const Operand& operand = source ? step.sources[i] : step.destinations[i - step.sources.size()];
@@ -365,9 +362,9 @@ class Compiler {
 
   void finish_up() {
     const BlockCounts blocks = block_counts(header_.collective, header_.ranks);
-    out_.input_bytes = request_.count * element_ * blocks.input;
-    out_.output_bytes = request_.count * element_ * blocks.output;
     out_.block_bytes = request_.count * element_;
+    out_.input_bytes = out_.block_bytes * blocks.input;
+    out_.output_bytes = out_.block_bytes * blocks.output;
     if (out_.input_bytes < out_.output_bytes) out_.input_in_output = static_cast<std::int64_t>(request_.rank * out_.input_bytes);
     if (out_.output_bytes < out_.input_bytes) out_.input_in_output = -static_cast<std::int64_t>(request_.rank * out_.output_bytes);
     out_.hears_all = out_.hears.size() + 1 == header_.ranks;

@@ -75,8 +75,8 @@ inline double in_place_share(Alias alias) {
   return alias == Alias::none ? 0 : 1;
 }
 
-/// Blocks that a rank touches less in place: what it keeps to itself alone is neither read nor written, else it is read and not written; of an all_to_all all else
-/// is written where it was read.
+/// Blocks that a rank touches less in place: what it keeps to itself alone is neither read nor written, else it is read and not written; of an all_to_all
+/// all else is written where it was read.
 inline double less_in_place(Collective collective, double ranks) {
   switch (collective) {
     case Collective::gather:
@@ -113,7 +113,7 @@ struct Terms {
   /// The kernel copies `bytes` of the peers' buffers for the busiest rank, and `by_each` on the average: they take their part of the largest cache, and
   /// what is too much for one core's own has left its owner's, too, unless ranks share the core.
   void copied_by_kernel(double bytes, double by_each) {
-    if (!crowded()) touched += bytes;
+    if (!crowded()) touched += std::max(0.0, bytes - static_cast<double>(cost.own_cache_bytes));
     touched_by_each += by_each;
   }
 

@@ -84,7 +84,8 @@ TEST_CASE("through C every reduction multiplies by each rank's own factor", "[th
     const rondo_collective collectives[] = {RONDO_ALL_REDUCE, RONDO_REDUCE, RONDO_REDUCE_SCATTER, RONDO_SCAN};
     for (std::size_t k = 0; k < 4; ++k) {
       std::vector<float> ran(wanted[k].size(), -1), started(wanted[k].size(), -1);
-      rondo_call call{sizeof(rondo_call), collectives[k], RONDO_F32, RONDO_PREMUL_SUM, 0, in.data(), ran.data(), ran.size(), rank == 0 ? 5 : 0.5, nullptr, nullptr};
+      const double factor = rank == 0 ? 5 : 0.5;
+      rondo_call call{sizeof(rondo_call), collectives[k], RONDO_F32, RONDO_PREMUL_SUM, 0, in.data(), ran.data(), ran.size(), factor, nullptr, nullptr};
       rondo_work* work = nullptr;
       std::string wrong = expect(rondo_run(c, &call), RONDO_SUCCESS);
       call.output = started.data();
