@@ -82,11 +82,11 @@ std::optional<Error> wrong_placement(const PointerRule& rule, const Binding& bin
 }
 
 /// Signals are counted in 24 bits (0004-slot-protocol.md); of equal blocks compile() sees to that.
-std::optional<Error> Communicator::Impl::too_many_pieces(const Executable& executable, const BlockTable& blocks) {
+std::optional<Error> Communicator::Impl::too_many_pieces(const Executable& executable, const BlockTable& blocks) const {
   std::uint64_t signals = 1;
   for (const ExecLane& lane : executable.lanes) signals = std::max<std::uint64_t>(signals, lane.signals);
   const std::uint64_t most = max_signals / signals - executable.turns - 1;
-  if (pieces_of(blocks, executable.piece_bytes) < most) return std::nullopt;
+  if (pieces_of(blocks, rank(), executable.piece_bytes, executable.rendezvous_from) < most) return std::nullopt;
   return Error{Errc::unsupported, "all_to_all_v: a block is longer than the " + std::to_string((most - 1) * executable.piece_bytes) +
                                       " bytes that this many ranks and slots of " + std::to_string(executable.piece_bytes) +
                                       " bytes serve (RONDO_STAGING_BYTES makes them larger)", 0, "call"};

@@ -253,7 +253,7 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   Error last_words(std::uint32_t peer) const;
 
   // check.cpp
-  static std::optional<Error> too_many_pieces(const Executable& executable, const BlockTable& blocks);
+  std::optional<Error> too_many_pieces(const Executable& executable, const BlockTable& blocks) const;
 
   // diagnose.cpp
   std::optional<Error> diagnose(Channel& channel, const Operation& operation);

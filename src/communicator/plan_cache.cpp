@@ -27,6 +27,16 @@ std::size_t PlanKeyHash::operator()(const PlanKey& key) const {
   return mix(mix(0, key.count), small);
 }
 
+/// From how many bytes on a block of an all_to_all_v is had sooner from where it lies, by the kernel, than through slots: its sender's copy saved is then
+/// worth the call of the kernel, and the wait for who reads it. 0: never.
+std::uint64_t rendezvous_bytes(const CostModel& cost) {
+  constexpr double least = 16u << 10;
+  const double saved_ns_per_byte = cost.publish_ns_per_byte - cost.core.kernel_ns_per_byte;
+  if (saved_ns_per_byte <= 0) return 0;
+  const double bytes = std::max(least, (cost.core.kernel_call_ns + 2 * cost.latency_ns) / saved_ns_per_byte);
+  return bytes < 1e12 ? static_cast<std::uint64_t>(bytes) : 0;
+}
+
 PointerRule pointer_rule(const PlanKey& key, const PlanHeader& header, std::uint32_t rank, std::uint32_t ranks) {
   const BlockCounts blocks = block_counts(key.collective, ranks);
   const std::uint64_t block_bytes = key.count * size_of(key.type);
@@ -119,6 +129,7 @@ Result<const PreparedPlan*> PlanCache::find(const PlanKey& asked) {
   request.fetches = !key.symmetric && imported == imported_.end() && planned->header.protocol == Protocol::direct;
   request.direct = (key.symmetric && !request.checked) || request.fetches;
   request.agrees = key.symmetric && !source_.one_process;
+  if (source_.kernel_copies && key.collective == Collective::all_to_all_v) request.rendezvous_from = rendezvous_bytes(source_.cost);
   auto executable = compile(imported != imported_.end() ? *planned : lower_for(source_, *planned), request);
   if (!executable) return executable.error();
 

@@ -18,11 +18,17 @@ struct BlockTable {
   std::vector<Block> received;
 };
 
-/// How many pieces of `piece_bytes` the longest of this rank's blocks has; at least one.
-inline std::uint64_t pieces_of(const BlockTable& blocks, std::uint64_t piece_bytes) {
+/// What of a block goes through slots. `rendezvous_from`: bytes of the shortest one that doesn't (0: all do), since its receiver has the kernel copy it whole.
+inline std::uint64_t staged_bytes(const Block& block, std::uint64_t rendezvous_from) {
+  return rendezvous_from != 0 && block.bytes >= rendezvous_from ? 0 : block.bytes;
+}
+
+/// How many pieces of `piece_bytes` the longest of the blocks of rank `own` has; at least one.
+inline std::uint64_t pieces_of(const BlockTable& blocks, std::uint32_t own, std::uint64_t piece_bytes, std::uint64_t rendezvous_from) {
   std::uint64_t longest = 1;
   for (const auto* table : {&blocks.sent, &blocks.received})
-    for (const Block& block : *table) longest = std::max(longest, block.bytes);
+    for (std::uint32_t rank = 0; rank < table->size(); ++rank)
+      longest = std::max(longest, rank == own ? (*table)[rank].bytes : staged_bytes((*table)[rank], rendezvous_from));
   return (longest + piece_bytes - 1) / piece_bytes;
 }
 

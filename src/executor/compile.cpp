@@ -7,6 +7,7 @@
 #include "executor/blocks.hpp"
 #include "executor/check_slots.hpp"
 #include "executor/mark_stores.hpp"
+#include "executor/rendezvous.hpp"
 #include "executor/set_aside.hpp"
 
 namespace rondo {
@@ -68,6 +69,7 @@ class Compiler {
     const bool long_enough = out_.fetches ? longest_ >= least_kept_bytes : out_.pieces > 1 && !out_.direct;
     if (long_enough) set_aside_kept(out_);
     if (out_.kept.steps != 0) out_.straight = false;
+    if (out_.by_blocks && !out_.checked && request_.rendezvous_from != 0) allow_rendezvous(out_, request_.rendezvous_from);
     if (out_.checked) check_slots(out_, request_);
     return std::move(out_);
   }
@@ -279,10 +281,9 @@ class Compiler {
   Result<void> compile_move(const Step& step, const ExecStep& exec_base) {
     ExecStep exec = exec_base;
     std::uint32_t chunks = 1;
-    for (const Operand& operand : step.sources)
-      if (operand.buffer != Buffer::link) chunks = std::max(chunks, operand.count);
-    for (const Operand& operand : step.destinations)
-      if (operand.buffer != Buffer::link) chunks = std::max(chunks, operand.count);
+    for (const Operands* operands : {&step.sources, &step.destinations})
+      for (const Operand& operand : *operands)
+        if (operand.buffer != Buffer::link) chunks = std::max(chunks, operand.count);
     const bool premultiplies = request_.op == ReduceOp::premul_sum && is_reduction(header_.collective);
     exec.finish = step.finish;
     for (std::uint32_t chunk = 0; chunk < chunks; ++chunk) {

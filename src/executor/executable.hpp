@@ -106,6 +106,7 @@ struct Executable {
   std::int64_t input_in_output = 0;  ///< in place: how far behind the output the input begins; the smaller is the rank's block of the larger
   bool streams_in_place = false;     ///< outputs that are streamed are so in place, too
   bool by_blocks = false;            ///< all_to_all_v: lengths, and with them pieces and turns, are bound at the call
+  std::uint64_t rendezvous_from = 0; ///< likewise: bytes of the shortest block that the kernel copies from where it is, whole; 0: none
   std::uint64_t turns = 0;           ///< pieces + largest skew
   std::uint64_t pieces = 0;
   std::uint64_t piece_bytes = 0;

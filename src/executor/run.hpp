@@ -151,6 +151,10 @@ class BasicRun {
   Progress step_of_block(const ExecStep& step, std::uint64_t piece, std::uint32_t spins);
   Progress move_block(const ExecStep& step, std::uint64_t piece);
   bool agree(const ExecStep& step, std::uint64_t sent_bytes);
+  bool by_rendezvous(const ExecStep& step) const;
+  Progress fetch_block(const ExecStep& step, std::uint64_t place);
+  Progress refused(std::uint32_t rank, std::uint64_t from, std::uint64_t bytes, int failure);
+  Progress wait_for_readers(std::uint32_t spins);
   Progress inline_publish(const ExecStep& step);
   Progress inline_gather(const ExecStep& step, std::uint32_t spins);
   Progress inline_gather_many(const ExecStep& step, std::uint32_t spins);

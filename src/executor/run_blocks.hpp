@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/kernel_copy.hpp"
+#include "executor/rendezvous.hpp"
 #include "executor/run.hpp"
 #include "executor/run_checked.hpp"
 
@@ -12,7 +14,7 @@ namespace rondo {
 template <bool digests>
 void BasicRun<digests>::bind_blocks(const BlockTable& blocks) {
   blocks_ = &blocks;
-  pieces_ = pieces_of(blocks, executable_->piece_bytes);
+  pieces_ = pieces_of(blocks, context_->rank(), executable_->piece_bytes, executable_->rendezvous_from);
   turns_ = pieces_ + executable_->turns - executable_->pieces;
 }
 
@@ -21,10 +23,16 @@ const Block& BasicRun<digests>::block_of(const ExecStep& step) const {
   return step.receives ? blocks_->received[step.block] : blocks_->sent[step.block];
 }
 
-/// Even an empty block has a first piece: whoever expects more learns from its header that there isn't any.
+/// Whether the block's receiver has the kernel copy it where it is, as both ends know from its length.
+template <bool digests>
+bool BasicRun<digests>::by_rendezvous(const ExecStep& step) const {
+  return executable_->rendezvous_from != 0 && block_of(step).bytes >= executable_->rendezvous_from && step.block != context_->rank();
+}
+
+/// Even an empty block has a first piece: whoever expects more learns from its header that there isn't any. One that the kernel copies has no other.
 template <bool digests>
 bool BasicRun<digests>::ended(const ExecStep& step, std::uint64_t piece) const {
-  return piece != 0 && piece * executable_->piece_bytes >= block_of(step).bytes;
+  return piece != 0 && (piece * executable_->piece_bytes >= block_of(step).bytes || by_rendezvous(step));
 }
 
 template <bool digests>
@@ -44,6 +52,7 @@ Progress BasicRun<digests>::move_block(const ExecStep& step, std::uint64_t piece
   if (operands[0].kind == ExecOperand::slot) {
     std::byte* source = slot(operands[0]);
     if (piece == 0 && !agree(step, header_of(source).block_bytes)) return Progress::mismatch;
+    if (by_rendezvous(step)) return fetch_block(step, header_of(source).place);
     std::byte* output = bases_[base_output] + block.offset + begin;
     if (!exec.checked && bytes != 0) cpu_copy(output, source, bytes, false);
     if (!exec.checked) return Progress::done;
@@ -57,6 +66,10 @@ Progress BasicRun<digests>::move_block(const ExecStep& step, std::uint64_t piece
     std::byte* destination = slot(operands[1]);
     // published with the payload: by the signal behind this step
     if (piece == 0) header_of(destination).block_bytes = block.bytes;
+    if (by_rendezvous(step)) {
+      header_of(destination).place = reinterpret_cast<std::uint64_t>(source);
+      return Progress::done;
+    }
     if (!exec.checked && bytes != 0) cpu_publish(destination, source, bytes, operands[1].streamed);
     if (!exec.checked) return Progress::done;
     Checksum checksum(bytes, call_, piece);
@@ -65,6 +78,30 @@ Progress BasicRun<digests>::move_block(const ExecStep& step, std::uint64_t piece
     return Progress::done;
   }
   if (bytes != 0) cpu_copy(bases_[base_output] + blocks_->received[step.block].offset + begin, source, bytes, false);
+  return Progress::done;
+}
+
+/// All of a block, from where its sender has it.
+template <bool digests>
+Progress BasicRun<digests>::fetch_block(const ExecStep& step, std::uint64_t place) {
+  const Block& block = block_of(step);
+  const int failure = copy_from_process(context_->processes[step.block], bases_[base_output] + block.offset, place, block.bytes);
+  if (failure != 0) return refused(step.block, place, block.bytes, failure);
+  return confirmed() ? Progress::done : Progress::blocked;  // the sender may have given it back to its user meanwhile
+}
+
+/// Until whoever reads a block of this rank's where it is has done so: what tells its sender otherwise that a slot may be written again.
+template <bool digests>
+Progress BasicRun<digests>::wait_for_readers(std::uint32_t spins) {
+  if (executable_->rendezvous_from == 0) return Progress::done;
+  for (const ExecStep& step : executable_->steps) {
+    if (!is_credit(step) || !by_rendezvous(step)) continue;
+    if (const Progress progress = wait(step, step.lag, spins); progress != Progress::done) {
+      blocked_ = &step;
+      blocked_piece_ = step.lag;
+      return progress;
+    }
+  }
   return Progress::done;
 }
 

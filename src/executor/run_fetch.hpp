@@ -24,7 +24,19 @@ int BasicRun<digests>::find_in_peer(const ExecStep& step, const ExecOperand& ope
   return failure;
 }
 
-/// A piece of a peer's buffer. A peer that has failed or died meanwhile blocks the step: whoever looks round finds out why.
+/// What became of a copy that the kernel didn't make. A peer that has failed or died meanwhile blocks the step: whoever looks round finds out why.
+template <bool digests>
+Progress BasicRun<digests>::refused(std::uint32_t rank, std::uint64_t from, std::uint64_t bytes, int failure) {
+  if (failure == ESRCH || !confirmed()) return Progress::blocked;
+  std::byte byte;
+  const auto can_be_read = [&](std::uint64_t at) { return copy_from_process(context_->processes[rank], &byte, from + at, 1) == 0; };
+  unwritable_ = failure == EFAULT && can_be_read(0) && can_be_read(bytes - 1);
+  unreadable_ = failure;
+  disagreeing_ = rank;
+  return Progress::mismatch;
+}
+
+/// A piece of a peer's buffer.
 template <bool digests>
 Progress BasicRun<digests>::fetch(const ExecStep& step, std::uint64_t piece) {
   const std::uint64_t begin = piece * executable_->piece_bytes;
@@ -36,15 +48,7 @@ Progress BasicRun<digests>::fetch(const ExecStep& step, std::uint64_t piece) {
   int failure = find_in_peer(step, operands[0], from);
   from += begin;
   if (failure == 0) failure = copy_from_process(context_->processes[step.rank], first, from, bytes);
-  if (failure != 0) {
-    if (failure == ESRCH || !confirmed()) return Progress::blocked;
-    std::byte byte;
-    const auto can_be_read = [&](std::uint64_t at) { return copy_from_process(context_->processes[step.rank], &byte, from + at, 1) == 0; };
-    unwritable_ = failure == EFAULT && can_be_read(0) && can_be_read(bytes - 1);
-    unreadable_ = failure;
-    disagreeing_ = step.rank;
-    return Progress::mismatch;
-  }
+  if (failure != 0) return refused(step.rank, from, bytes, failure);
   for (std::uint32_t i = 2; i <= step.destinations; ++i) cpu_copy(address(operands[i], piece), first, bytes, false);
   return Progress::done;
 }

@@ -158,7 +158,7 @@ Progress BasicRun<digests>::advance_lanes(std::uint32_t spins) {
       keep_piece<traced>();
       continue;
     }
-    if (all_done) return Progress::done;
+    if (all_done) return wait_for_readers(spins);
     // Over links a look is a call of the kernel, not of a cache line: the caller yields between them.
     if (single || executable_->links || idle_rounds++ >= spins) return Progress::blocked;
     cpu_relax();

@@ -31,6 +31,7 @@ TraceEvent BasicRun<digests>::event_of(const ExecStep& step, std::uint64_t piece
   const std::uint64_t begin = piece * executable_->piece_bytes;
   const std::uint64_t length = executable_->by_blocks ? block_of(step).bytes : step.chunk_bytes;
   event.bytes = begin >= length ? 0 : std::min(executable_->piece_bytes, length - begin);
+  if (executable_->by_blocks && by_rendezvous(step)) event.bytes = length;
   return event;
 }
 

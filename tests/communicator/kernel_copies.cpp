@@ -2,6 +2,7 @@
 #include <sys/mman.h>
 
 #include <chrono>
+#include <numeric>
 #include <thread>
 
 #include "communicator/trial.hpp"
@@ -125,6 +126,46 @@ TEST_CASE("processes whose call has failed may unmap their buffers at once, and 
     INFO("round " << round);
     CHECK(complaints(run_processes(3, body, forced("direct_one_shot"))) == "");
   }
+}
+
+TEST_CASE("a block of an all_to_all_v is its sender's again when the call returns, and not before it has been read") {
+  const auto body = [](Communicator& communicator) -> std::string {
+    const std::uint32_t size = communicator.size(), rank = communicator.rank();
+    const std::uint64_t lengths[] = {7, 300'000, 20'000, 1'000'003};
+    for (std::uint64_t round = 0; round < 48; ++round) {
+      // Pair (a, b)'s block is as long as b's, and any rank may be late.
+      std::vector<std::uint64_t> sent(size), received(size);
+      for (std::uint32_t other = 0; other < size; ++other) {
+        sent[other] = lengths[(rank + 2 * other + round) % 4];
+        received[other] = lengths[(other + 2 * rank + round) % 4];
+      }
+      const auto sum = [](const std::vector<std::uint64_t>& counts) { return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}); };
+      std::vector<std::uint32_t> out(sum(sent), static_cast<std::uint32_t>(round * size + rank)), in(sum(received));
+      if (round % (size + 1) == rank) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      const auto done = communicator.all_to_all_v(out.data(), {sent}, in.data(), {received}, DataType::u32);
+      std::fill(out.begin(), out.end(), ~0u);
+      if (!done) return to_string(done.error());
+      std::uint64_t at = 0;
+      for (std::uint32_t from = 0; from < size; ++from)
+        for (std::uint64_t i = 0; i < received[from]; ++i, ++at)
+          if (in[at] != round * size + from) return "round " + std::to_string(round) + ": a wrong element of rank " + std::to_string(from);
+    }
+    return "";
+  };
+  for (const std::uint32_t ranks : {2u, 3u, 5u}) CHECK(complaints(run_processes(ranks, body)) == "");
+}
+
+TEST_CASE("a block of an all_to_all_v that the kernel can't read is an error that names its rank") {
+  if (!kernel_copies()) return;
+  const auto body = [](Communicator& communicator) -> std::string {
+    float* const in = map(communicator.rank() == 1 ? PROT_NONE : PROT_READ | PROT_WRITE);
+    std::vector<std::uint64_t> to_other(2, mapped_bytes / 8);
+    to_other[communicator.rank()] = 0;
+    std::vector<float> out(mapped_bytes / 8);
+    const auto done = communicator.all_to_all_v(in, {to_other}, out.data(), {to_other}, DataType::f32);
+    return expect_error(done, Errc::peer_failed, {"buffer that rank 1", "all_to_all_v of f32"});
+  };
+  CHECK(complaints(run_processes(2, body)) == "");
 }
 
 TEST_CASE("an output that can't be written is this rank's error, and the others learn of it") {
