@@ -25,6 +25,7 @@ struct Request {
   ReduceOp op = ReduceOp::sum;                     ///< of the collectives that reduce
   std::uint32_t root = 0;                          ///< where is_rooted(collective)
   Alias alias = Alias::any;  ///< how input and output lie to each other, which predictions are for; the choice is always for as many calls in place as not
+  bool in_place_too = false;  ///< whatever `alias` says, some of the calls are in place: the plan must serve those, too
   bool symmetric = false;                          ///< ranks can read one another's input and output (docs/design/0010-symmetric-memory.md)
   bool kernel_copies = false;                      ///< the kernel copies from one rank's input and output to another's, wherever they lie (likewise)
   std::optional<DataType> wire = std::nullopt;  ///< of sums of f32: ranks read one another's contributions in f16 or bf16 (docs/design/0012-fused-buckets.md)

@@ -36,21 +36,30 @@ bool are_takable(const Operation& operation, const Tensors& list, const void* ot
   return true;
 }
 
-/// Where the tensors lie, one by one; null: they are a device's, whose calls take no lists. Kept as long as the call takes.
-void* const* places_of(Operation& operation, const Tensors& list) {
-  if (operation.on) return nullptr;
+/// A list as a call takes it: in one piece, or tensor by tensor. Neither: it has to be copied, as those of a device that don't follow one another, whose calls
+/// take no lists.
+struct Taken {
+  void* together = nullptr;
+  void* const* apart = nullptr;  ///< kept by the operation
+  explicit operator bool() const { return together != nullptr || apart != nullptr; }
+};
+
+Taken take(Operation& operation, const Tensors& list, const void* other, bool written) {
+  if (!are_takable(operation, list, other, written)) return {};
+  if (follow_one_another(list)) return {list.front().data_ptr(), nullptr};
+  if (operation.on) return {};
   std::vector<void*>& places = operation.lists.emplace_back();
   for (const at::Tensor& tensor : list) places.push_back(tensor.data_ptr());
-  return places.data();
+  return {nullptr, places.data()};
 }
 
 }  // namespace
 
 void give_blocks(Operation& operation, const Tensors& list, rondo_call& call) {
-  if (are_takable(operation, list, call.output, false)) {
-    if (follow_one_another(list)) call.input = list.front().data_ptr();
-    else call.inputs = places_of(operation, list);
-    if (call.input != nullptr || call.inputs != nullptr) return;
+  if (const Taken taken = take(operation, list, call.output, false)) {
+    call.input = taken.together;
+    call.inputs = taken.apart;
+    return;
   }
   const at::AutoDispatchBelowAutograd below;
   Tensors flat;
@@ -60,10 +69,10 @@ void give_blocks(Operation& operation, const Tensors& list, rondo_call& call) {
 }
 
 void receive_blocks(Operation& operation, const Tensors& list, rondo_call& call) {
-  if (are_takable(operation, list, call.input, true)) {
-    if (follow_one_another(list)) call.output = list.front().data_ptr();
-    else call.outputs = places_of(operation, list);
-    if (call.output != nullptr || call.outputs != nullptr) return;
+  if (const Taken taken = take(operation, list, call.input, true)) {
+    call.output = taken.together;
+    call.outputs = taken.apart;
+    return;
   }
   const at::AutoDispatchBelowAutograd below;
   const at::Tensor blocks = at::empty({static_cast<std::int64_t>(list.size()) * list.front().numel()}, list.front().options());

@@ -29,20 +29,21 @@ struct BlockPlace {
 
 /// Two blocks that are written into one place, or the other buffer in one of them, where that isn't in place.
 std::optional<std::string> find_overlap(std::span<void* const> blocks, const void* other, std::uint64_t bytes, bool written, std::uint32_t own) {
+  const auto place = reinterpret_cast<std::uintptr_t>(other);
+  for (std::uint32_t rank = 0; rank < blocks.size(); ++rank) {
+    const auto begin = reinterpret_cast<std::uintptr_t>(blocks[rank]);
+    if ((begin - place >= bytes && place - begin >= bytes) || (rank == own && begin == place)) continue;
+    return std::string(written ? "input overlaps block " : "output overlaps block ") + std::to_string(rank) + " of " + (written ? "outputs" : "inputs") +
+           "; accepted: memory of its own, or block " + std::to_string(own);
+  }
+  if (!written) return std::nullopt;
   std::vector<BlockPlace> places;
   for (std::uint32_t rank = 0; rank < blocks.size(); ++rank) places.push_back({reinterpret_cast<std::uintptr_t>(blocks[rank]), rank});
   std::sort(places.begin(), places.end(), [](const BlockPlace& a, const BlockPlace& b) { return a.begin < b.begin; });
-  for (std::size_t k = 1; written && k < places.size(); ++k)
+  for (std::size_t k = 1; k < places.size(); ++k)
     if (places[k].begin - places[k - 1].begin < bytes)
       return "blocks " + std::to_string(std::min(places[k - 1].rank, places[k].rank)) + " and " + std::to_string(std::max(places[k - 1].rank, places[k].rank)) +
              " of outputs overlap; accepted: memory of its own for each";
-  const auto place = reinterpret_cast<std::uintptr_t>(other);
-  for (const BlockPlace& block : places) {
-    if (block.begin - place >= bytes && place - block.begin >= bytes) continue;
-    if (block.rank == own && block.begin == place) continue;
-    return std::string(written ? "input overlaps block " : "output overlaps block ") + std::to_string(block.rank) + " of " + (written ? "outputs" : "inputs") +
-           "; accepted: memory of its own, or block " + std::to_string(own);
-  }
   return std::nullopt;
 }
 

@@ -5,6 +5,16 @@ namespace {
 
 std::uint64_t mix(std::uint64_t hash, std::uint64_t word) { return (hash ^ word) * 0x9e3779b97f4a7c15u ^ (hash >> 31); }
 
+/// From how many bytes on a block of an all_to_all_v is had sooner from where it lies, by the kernel, than through slots: its sender's copy saved is then
+/// worth the call of the kernel, and the wait for who reads it. 0: never.
+std::uint64_t rendezvous_bytes(const CostModel& cost) {
+  constexpr double least = 16u << 10;
+  const double saved_ns_per_byte = cost.publish_ns_per_byte - cost.core.kernel_ns_per_byte;
+  if (saved_ns_per_byte <= 0) return 0;
+  const double bytes = std::max(least, (cost.core.kernel_call_ns + 2 * cost.latency_ns) / saved_ns_per_byte);
+  return bytes < 1e12 ? static_cast<std::uint64_t>(bytes) : 0;
+}
+
 }  // namespace
 
 std::uint64_t header_hash(const PlanHeader& header) {
@@ -27,16 +37,6 @@ std::size_t PlanKeyHash::operator()(const PlanKey& key) const {
   return mix(mix(0, key.count), small);
 }
 
-/// From how many bytes on a block of an all_to_all_v is had sooner from where it lies, by the kernel, than through slots: its sender's copy saved is then
-/// worth the call of the kernel, and the wait for who reads it. 0: never.
-std::uint64_t rendezvous_bytes(const CostModel& cost) {
-  constexpr double least = 16u << 10;
-  const double saved_ns_per_byte = cost.publish_ns_per_byte - cost.core.kernel_ns_per_byte;
-  if (saved_ns_per_byte <= 0) return 0;
-  const double bytes = std::max(least, (cost.core.kernel_call_ns + 2 * cost.latency_ns) / saved_ns_per_byte);
-  return bytes < 1e12 ? static_cast<std::uint64_t>(bytes) : 0;
-}
-
 PointerRule pointer_rule(const PlanKey& key, const PlanHeader& header, std::uint32_t rank, std::uint32_t ranks) {
   const BlockCounts blocks = block_counts(key.collective, ranks);
   const std::uint64_t block_bytes = key.count * size_of(key.type);
@@ -56,6 +56,8 @@ PointerRule pointer_rule(const PlanKey& key, const PlanHeader& header, std::uint
 }
 
 Alias alias_of(const Call& call, std::uint32_t rank) {
+  if (call.outputs != nullptr && call.input != nullptr) return call.outputs[rank] == call.input ? Alias::block : Alias::none;
+  if (call.inputs != nullptr && call.output != nullptr) return call.inputs[rank] == call.output ? Alias::block : Alias::none;
   const std::uint64_t own = rank * call.count * size_of(call.type);
   const auto* const input = static_cast<const std::byte*>(call.input);
   const auto* const output = static_cast<const std::byte*>(call.output);
@@ -83,7 +85,7 @@ Result<Plan> PlanCache::plan(const PlanKey& key, Alias alias) const {
   request.symmetric = key.symmetric;
   request.kernel_copies = source_.kernel_copies;
   request.wire = key.wire;
-  if (key.in_place) request.alias = Alias::same;
+  request.in_place_too = key.in_place;
   auto planned = plan_call(*source_.topology, source_.cost, source_.options, request);
   return !planned || runs_as(key, *planned) == key ? std::move(planned) : plan(ordinary(key), alias);
 }

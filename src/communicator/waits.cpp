@@ -38,6 +38,8 @@ std::uint64_t word_of(const CommunicatorParts& parts) {
   return somewhere | (std::hash<std::string>{}(parts.token) & ~number_mask) | (parts.epoch & number_mask);
 }
 
+bool is_wait(const ExecStep& step) { return step.op == ExecOp::wait || step.op == ExecOp::block_wait; }
+
 }  // namespace
 
 /// Says that this rank's call waits long, and for whom: to the other members, and to the ranks that it was split from. A hint: of several threads
@@ -47,7 +49,7 @@ void Communicator::Impl::note_waiting(const Channel& channel, const Operation& o
   family_status(rank()).waits_in.store(word_of(parts_), std::memory_order_relaxed);
   const ExecStep* step = operation.run.blocked_step();
   StatusLine& status = channel.context.status(channel.context.rank());
-  if (step == nullptr || step->op != ExecOp::wait) return status.waits_for.store(0, std::memory_order_relaxed);
+  if (step == nullptr || !is_wait(*step)) return status.waits_for.store(0, std::memory_order_relaxed);
   write_long_wait(status, operation.run.call(), {step->rank, step->lane, operation.run.awaited_signals(), step->source_step >> 16, step->source_step & 0xffff});
 }
 
@@ -99,7 +101,7 @@ std::string Communicator::Impl::slowest(const Channel& channel, const Operation&
   const std::uint32_t index = step->source_step & 0xffff;
   const std::string place = "this rank is at lane " + std::to_string(lane) + ", step " + std::to_string(index) + " of its plan, piece " +
                             std::to_string(operation.run.blocked_piece());
-  if (step->op != ExecOp::wait && step->op != ExecOp::fetch) return place;
+  if (!is_wait(*step) && step->op != ExecOp::fetch) return place;
   return place + ", waiting for " + waited_for(context, step->rank, operation.run.call());
 }
 

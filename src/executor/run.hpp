@@ -137,6 +137,7 @@ class BasicRun {
   Progress attach(const ExecStep& step);
   Progress fetch(const ExecStep& step, std::uint64_t piece);
   bool confirmed() const;
+  bool confirmed(std::uint32_t rank) const;
   void move(const ExecStep& step, std::uint64_t piece);
   void bind_segments(const SegmentTable& table);
   void bind_apart(void* const* blocks);
@@ -154,7 +155,7 @@ class BasicRun {
   bool by_rendezvous(const ExecStep& step) const;
   Progress fetch_block(const ExecStep& step, std::uint64_t place);
   Progress refused(std::uint32_t rank, std::uint64_t from, std::uint64_t bytes, int failure);
-  Progress wait_for_readers(std::uint32_t spins);
+  bool blocks_read(std::uint32_t spins);
   Progress inline_publish(const ExecStep& step);
   Progress inline_gather(const ExecStep& step, std::uint32_t spins);
   Progress inline_gather_many(const ExecStep& step, std::uint32_t spins);

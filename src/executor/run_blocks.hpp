@@ -52,6 +52,10 @@ Progress BasicRun<digests>::move_block(const ExecStep& step, std::uint64_t piece
   if (operands[0].kind == ExecOperand::slot) {
     std::byte* source = slot(operands[0]);
     if (piece == 0 && !agree(step, header_of(source).block_bytes)) return Progress::mismatch;
+    if (piece == 0 && (header_of(source).place != 0) != by_rendezvous(step)) {
+      disagreeing_ = step.block;  // the ranks' figures differ
+      return Progress::mismatch;
+    }
     if (by_rendezvous(step)) return fetch_block(step, header_of(source).place);
     std::byte* output = bases_[base_output] + block.offset + begin;
     if (!exec.checked && bytes != 0) cpu_copy(output, source, bytes, false);
@@ -65,11 +69,11 @@ Progress BasicRun<digests>::move_block(const ExecStep& step, std::uint64_t piece
   if (operands[1].kind == ExecOperand::slot) {
     std::byte* destination = slot(operands[1]);
     // published with the payload: by the signal behind this step
-    if (piece == 0) header_of(destination).block_bytes = block.bytes;
-    if (by_rendezvous(step)) {
-      header_of(destination).place = reinterpret_cast<std::uint64_t>(source);
-      return Progress::done;
+    if (piece == 0) {
+      header_of(destination).block_bytes = block.bytes;
+      header_of(destination).place = by_rendezvous(step) ? reinterpret_cast<std::uint64_t>(source) : 0;
     }
+    if (by_rendezvous(step)) return Progress::done;
     if (!exec.checked && bytes != 0) cpu_publish(destination, source, bytes, operands[1].streamed);
     if (!exec.checked) return Progress::done;
     Checksum checksum(bytes, call_, piece);
@@ -81,28 +85,28 @@ Progress BasicRun<digests>::move_block(const ExecStep& step, std::uint64_t piece
   return Progress::done;
 }
 
-/// All of a block, from where its sender has it.
+/// All of a block, from where its sender has it. One that has failed may have given it back to its user: it hasn't ended this call, so whoever looks round
+/// finds out why. Others that fail may have ended theirs, and have nothing to do with it.
 template <bool digests>
 Progress BasicRun<digests>::fetch_block(const ExecStep& step, std::uint64_t place) {
   const Block& block = block_of(step);
+  if (!confirmed(step.block)) return Progress::blocked;
   const int failure = copy_from_process(context_->processes[step.block], bases_[base_output] + block.offset, place, block.bytes);
   if (failure != 0) return refused(step.block, place, block.bytes, failure);
-  return confirmed() ? Progress::done : Progress::blocked;  // the sender may have given it back to its user meanwhile
+  return confirmed(step.block) ? Progress::done : Progress::blocked;
 }
 
-/// Until whoever reads a block of this rank's where it is has done so: what tells its sender otherwise that a slot may be written again.
+/// Whether all who read a block of this rank's where it is have done so: by what tells a sender otherwise that a slot may be written again.
 template <bool digests>
-Progress BasicRun<digests>::wait_for_readers(std::uint32_t spins) {
-  if (executable_->rendezvous_from == 0) return Progress::done;
+bool BasicRun<digests>::blocks_read(std::uint32_t spins) {
   for (const ExecStep& step : executable_->steps) {
-    if (!is_credit(step) || !by_rendezvous(step)) continue;
-    if (const Progress progress = wait(step, step.lag, spins); progress != Progress::done) {
-      blocked_ = &step;
-      blocked_piece_ = step.lag;
-      return progress;
-    }
+    if (!is_credit(step) || !by_rendezvous(step) || wait(step, step.lag, spins) == Progress::done) continue;
+    blocked_ = &step;
+    blocked_piece_ = step.lag;
+    return false;
   }
-  return Progress::done;
+  blocked_ = nullptr;
+  return true;
 }
 
 /// Whether the block is as long at its sender as it is here.

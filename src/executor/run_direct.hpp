@@ -2,6 +2,7 @@
 // theirs, and knowing that what was read is still what they meant.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 
 #include "base/cpu_relax.hpp"
@@ -97,14 +98,18 @@ Progress BasicRun<digests>::attach(const ExecStep& step) {
   return Progress::done;
 }
 
-/// Whether the ranks whose buffers were read hadn't failed by then. One that has may have given them back to its user.
+/// Whether a rank whose buffer was read hadn't failed by then. One that has may have given it back to its user.
 template <bool digests>
-bool BasicRun<digests>::confirmed() const {
+bool BasicRun<digests>::confirmed(std::uint32_t rank) const {
   // pairs with fail() and abort(): whoever read what was written after them sees the word
   std::atomic_thread_fence(std::memory_order_acquire);
-  for (const std::uint32_t rank : executable_->reads)
-    if (context_->lane(rank, 0).broken.load(std::memory_order_relaxed) != 0) return false;
-  return true;
+  return context_->lane(rank, 0).broken.load(std::memory_order_relaxed) == 0;
+}
+
+/// The same of all ranks whose buffers the plan reads.
+template <bool digests>
+bool BasicRun<digests>::confirmed() const {
+  return std::all_of(executable_->reads.begin(), executable_->reads.end(), [this](std::uint32_t rank) { return confirmed(rank); });
 }
 
 }  // namespace rondo

@@ -116,6 +116,7 @@ Progress BasicRun<digests>::advance(std::uint32_t spins) {
   const Progress progress = executable_->straight ? advance_straight<false>(spins) : advance_lanes<false>(spins);
   if (progress != Progress::done) return progress;
   if (executable_->links && !links_idle()) return Progress::blocked;
+  if (executable_->rendezvous_from != 0 && !blocks_read(spins)) return Progress::blocked;
   finish();
   return Progress::done;
 }
@@ -158,7 +159,7 @@ Progress BasicRun<digests>::advance_lanes(std::uint32_t spins) {
       keep_piece<traced>();
       continue;
     }
-    if (all_done) return wait_for_readers(spins);
+    if (all_done) return Progress::done;
     // Over links a look is a call of the kernel, not of a cache line: the caller yields between them.
     if (single || executable_->links || idle_rounds++ >= spins) return Progress::blocked;
     cpu_relax();

@@ -83,7 +83,7 @@ std::string_view objection(const Request& request, const CostModel&, const PlanL
   switch (request.collective) {
     case Collective::all_reduce:
     case Collective::all_to_all:
-      if (request.alias == Alias::same) return "in place a rank would overwrite what others read";
+      if (request.alias == Alias::same || request.in_place_too) return "in place a rank would overwrite what others read";
       break;
     case Collective::reduce:
     case Collective::reduce_scatter:

@@ -82,6 +82,7 @@ inline double less_in_place(Collective collective, double ranks) {
     case Collective::gather:
     case Collective::scatter: return 2;
     case Collective::all_to_all: return ranks + 1;
+    case Collective::send_recv: return 0;  // nobody has both buffers
     default: return 1;
   }
 }

@@ -1,4 +1,5 @@
 // The C interface between two ranks: calls as values, the plans they run, and plans brought along.
+#include <cstddef>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -120,6 +121,22 @@ TEST_CASE("through C a call's struct may be larger than this library knows, as l
                         expect(rondo_run(c, &none), RONDO_INVALID_ARGUMENT, "the size of rondo_call is 0; accepted: sizeof(rondo_call)"),
                         expect(rondo_start(c, &none, &work), RONDO_INVALID_ARGUMENT, "size"),
                         expect(rondo_plan_for(c, &huge, &json), RONDO_INVALID_ARGUMENT, "size"), work == nullptr && json == nullptr ? "" : "a result"});
+  };
+  CHECK(run_two(body) == "");
+}
+
+TEST_CASE("through C a call of a program of the version before is run, and what lies behind its struct isn't read", "[threads]") {
+  const auto body = [](Rank c, std::uint32_t) -> std::string {
+    const float in[] = {1, 2};
+    float out[] = {0, 0};
+    rondo_call old = sum_of_two(in, out);
+    old.size = offsetof(rondo_call, inputs);
+    old.inputs = reinterpret_cast<const void* const*>(&old);
+    old.outputs = reinterpret_cast<void* const*>(&old);
+    rondo_call newer = old;
+    newer.size = sizeof newer;
+    return first_wrong({expect(rondo_run(c, &old), RONDO_SUCCESS), out[0] == 2 && out[1] == 4 ? "" : "a wrong sum",
+                        expect(rondo_run(c, &newer), RONDO_INVALID_ARGUMENT, "inputs given to all_reduce; accepted: reduce_scatter, scatter")});
   };
   CHECK(run_two(body) == "");
 }

@@ -99,21 +99,24 @@ TEST_CASE("a buffer that the kernel can't read is an error that names its rank")
 }
 
 TEST_CASE("processes whose call has failed may unmap their buffers at once, and nobody passes off what was read of them") {
-  for (int round = 0; round < 20; ++round) {
-    const auto body = [round](Communicator& communicator) -> std::string {
+  for (int round = 0; round < 40; ++round) {
+    const bool by_blocks = round % 2 == 1;  // an all_to_all_v, whose blocks go by rendezvous
+    const auto body = [round, by_blocks](Communicator& communicator) -> std::string {
       float* const in = map();
       float* const out = static_cast<float*>(mmap(nullptr, 3 * mapped_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0));
       std::fill(in, in + mapped_bytes / 4, 1.0f);
       std::thread aborter;
       if (communicator.rank() == 1) aborter = std::thread([&] {
-        std::this_thread::sleep_for(std::chrono::microseconds(500 * round));
+        std::this_thread::sleep_for(std::chrono::microseconds(250 * round));
         communicator.abort();
       });
       Result<void> result;
       std::string wrong;
       while (result && wrong.empty()) {
         std::fill(out, out + 3 * mapped_bytes / 4, 0.0f);
-        result = communicator.all_gather(in, out, mapped_bytes / 4, DataType::f32);
+        const std::vector<std::uint64_t> counts(3, mapped_bytes / 4), same_place(3, 0);
+        result = by_blocks ? communicator.all_to_all_v(in, {counts, same_place}, out, {counts}, DataType::f32)
+                           : communicator.all_gather(in, out, mapped_bytes / 4, DataType::f32);
         for (std::uint64_t i = 0; result && wrong.empty() && i < 3 * mapped_bytes / 4; i += 1021)
           if (out[i] != 1.0f) wrong = "passed off what wasn't there";
       }
@@ -166,6 +169,24 @@ TEST_CASE("a block of an all_to_all_v that the kernel can't read is an error tha
     return expect_error(done, Errc::peer_failed, {"buffer that rank 1", "all_to_all_v of f32"});
   };
   CHECK(complaints(run_processes(2, body)) == "");
+}
+
+TEST_CASE("who is through with an all_to_all_v and fails in its next call holds up nobody who still copies a block") {
+  constexpr std::uint64_t long_block = std::uint64_t{192} << 20;
+  const auto body = [](Communicator& communicator) -> std::string {
+    const std::uint32_t rank = communicator.rank();
+    std::vector<std::uint64_t> sent(3, 1), received(3, 1);
+    if (rank == 2) sent[0] = long_block;
+    if (rank == 0) received[2] = long_block;
+    std::vector<std::uint8_t> out(rank == 2 ? long_block + 2 : 3, static_cast<std::uint8_t>(rank + 1)), in(rank == 0 ? long_block + 2 : 3);
+    const auto done = communicator.all_to_all_v(out.data(), {sent}, in.data(), {received}, DataType::u8);
+    if (!done) return to_string(done.error());
+    if (in[0] != 1 || in[1] != 2 || in[2] != 3 || in.back() != 3) return "a wrong block";
+    if (rank != 1) return "";  // the last one is the only one that goes on
+    if (auto set = communicator.set_timeout(std::chrono::milliseconds(2)); !set) return to_string(set.error());
+    return expect_error(communicator.barrier(), Errc::deadline_exceeded, {"barrier"});
+  };
+  CHECK(complaints(run_processes(3, body)) == "");
 }
 
 TEST_CASE("an output that can't be written is this rank's error, and the others learn of it") {

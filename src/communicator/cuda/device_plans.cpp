@@ -24,7 +24,7 @@ Result<Plan> DevicePlans::plan(const PlanKey& key, CallBuffers buffers) const {
   Request request{key.collective, source_.group.ranks, key.count, key.type, key.op, key.root};
   request.symmetric = key.symmetric;
   request.wire = key.wire;
-  if (key.in_place) request.alias = Alias::same;
+  request.in_place_too = key.in_place;
   PlanningOptions options = source_.options;
   if (buffers == CallBuffers::listed) options.limits.inline_bytes = 0;
   return plan_call(source_.topology, source_.cost, options, request);
