@@ -95,10 +95,10 @@ static_assert(sizeof(StatusLine) == cache_line && sizeof(CallRecord) == cache_li
 /// published with it.
 struct alignas(cache_line) SlotHeader {
   std::uint64_t block_bytes;  ///< all_to_all_v, of the first piece: length of the pair's block
-  std::uint64_t place;        ///< likewise, where it isn't in the slots: where it is in its sender's process
   std::uint64_t checksum;     ///< of the payload, of so many bytes, of this call and piece
   std::uint64_t bytes;
   std::uint64_t writer;       ///< the member that wrote them
+  std::uint64_t place;        ///< all_to_all_v, of the first piece: where a block is in its sender's process that isn't in the slots; else 0
 };
 
 /// Offsets of one context's area from its beginning, which is aligned to a pair of lines. All members use equal layouts.
