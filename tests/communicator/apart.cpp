@@ -122,8 +122,8 @@ TEST_CASE("every algorithm serves blocks that lie apart") {
 }
 
 TEST_CASE("lists of blocks are copied when a call is started", "[threads]") {
-  CHECK(complaints(run_threads(3, started_apart)) == "");
-  CHECK(complaints(run_processes(2, started_apart)) == "");
+  SECTION("as threads") { CHECK(complaints(run_threads(3, started_apart)) == ""); }
+  SECTION("as processes") { CHECK(complaints(run_processes(2, started_apart)) == ""); }
 }
 
 TEST_CASE("lists of blocks that make no sense are refused by name, and the communicator stays usable", "[threads]") {
