@@ -1,6 +1,7 @@
 #include "blocks.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace rondo_torch {
 namespace {
@@ -20,20 +21,12 @@ bool lie_apart(const void* a, const void* b, std::uintptr_t bytes) {
   return distance >= bytes && -distance >= bytes;
 }
 
-/// Whether the library can take the tensors where they lie: each follows on in itself, has memory of its own where they are written, and `other` is none of
-/// them but the rank's own.
-bool are_takable(const Operation& operation, const Tensors& list, const void* other, bool written) {
-  const std::uintptr_t bytes = list.front().nbytes();
-  std::vector<void*> places;
-  for (const at::Tensor& tensor : list) {
-    const bool in_place = tensor.data_ptr() == other && places.size() == static_cast<std::size_t>(operation.id.rank);
-    if (!tensor.is_contiguous() || !(in_place || lie_apart(tensor.data_ptr(), other, bytes))) return false;
-    places.push_back(tensor.data_ptr());
-  }
+/// Whether two of so many bytes each share memory.
+bool overlap(std::vector<void*> places, std::uintptr_t bytes) {
   std::sort(places.begin(), places.end());
-  for (std::size_t k = 1; written && k < places.size(); ++k)
-    if (!lie_apart(places[k], places[k - 1], bytes)) return false;
-  return true;
+  for (std::size_t k = 1; k < places.size(); ++k)
+    if (!lie_apart(places[k], places[k - 1], bytes)) return true;
+  return false;
 }
 
 /// A list as a call takes it: in one piece, or tensor by tensor. Neither: it has to be copied, as those of a device that don't follow one another, whose calls
@@ -44,13 +37,21 @@ struct Taken {
   explicit operator bool() const { return together != nullptr || apart != nullptr; }
 };
 
+/// The library takes tensors where they lie if each follows on in itself, has memory of its own where they are written, and `other` is none of them but the
+/// rank's own.
 Taken take(Operation& operation, const Tensors& list, const void* other, bool written) {
-  if (!are_takable(operation, list, other, written)) return {};
-  if (follow_one_another(list)) return {list.front().data_ptr(), nullptr};
+  const std::uintptr_t bytes = list.front().nbytes();
+  std::vector<void*> places;
+  for (const at::Tensor& tensor : list) {
+    const bool in_place = tensor.data_ptr() == other && places.size() == static_cast<std::size_t>(operation.id.rank);
+    if (!tensor.is_contiguous() || !(in_place || lie_apart(tensor.data_ptr(), other, bytes))) return {};
+    places.push_back(tensor.data_ptr());
+  }
+  if (written && overlap(places, bytes)) return {};
+  if (follow_one_another(list)) return {places.front(), nullptr};
   if (operation.on) return {};
-  std::vector<void*>& places = operation.lists.emplace_back();
-  for (const at::Tensor& tensor : list) places.push_back(tensor.data_ptr());
-  return {nullptr, places.data()};
+  operation.lists.push_back(std::move(places));
+  return {nullptr, operation.lists.back().data()};
 }
 
 }  // namespace

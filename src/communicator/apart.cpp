@@ -51,7 +51,6 @@ std::optional<std::string> find_overlap(std::span<void* const> blocks, const voi
 
 std::optional<Error> Communicator::Impl::wrong_blocks(const Call& call, std::span<void* const> blocks) const {
   const bool written = call.outputs != nullptr;
-  const std::string list = written ? "outputs" : "inputs", single = written ? "input" : "output";
   const void* const other = written ? call.input : call.output;
   const std::uint64_t element = size_of(call.type), bytes = call.count * element;
   const auto fault_of = [&](const void* memory) -> std::optional<std::string> {
@@ -59,10 +58,10 @@ std::optional<Error> Communicator::Impl::wrong_blocks(const Call& call, std::spa
     if (reinterpret_cast<std::uintptr_t>(memory) % element != 0) return " is not aligned to its elements (" + std::to_string(element) + " bytes)";
     return fault_of_memory(memory, bytes);
   };
-  const std::string with_count = ", with count " + std::to_string(call.count);
+  const auto amiss = [&](const std::string& what) { return wrong_call(what + ", with count " + std::to_string(call.count)); };
   for (std::uint32_t rank = 0; rank < size(); ++rank)
-    if (auto fault = fault_of(blocks[rank])) return wrong_call("block " + std::to_string(rank) + " of " + list + *fault + with_count);
-  if (auto fault = fault_of(other)) return wrong_call(single + *fault + with_count);
+    if (auto fault = fault_of(blocks[rank])) return amiss("block " + std::to_string(rank) + " of " + (written ? "outputs" : "inputs") + *fault);
+  if (auto fault = fault_of(other)) return amiss((written ? "input" : "output") + *fault);
   if (auto overlap = find_overlap(blocks, other, bytes, written, rank())) return wrong_call(*overlap);
   return std::nullopt;
 }

@@ -77,8 +77,9 @@ inline std::optional<Error> wrong_struct(const void* given, std::size_t size, st
 template <class Struct>
 Result<Struct> whole(const Struct& given, std::size_t least, const char* name) {
   if (auto error = wrong_struct(&given, given.size, least, sizeof given, name)) return *error;
+  if (given.size >= sizeof given) return given;
   Struct filled{};
-  std::memcpy(&filled, &given, std::min(given.size, sizeof filled));
+  std::memcpy(&filled, &given, given.size);
   return filled;
 }
 inline Result<rondo_call> whole(const rondo_call* call) {

@@ -67,18 +67,16 @@ std::optional<Error> wrong_scale(ReduceOp op, DataType type, double scale) {
                     "; accepted: at least -2^63 and below 2^63");
 }
 
-std::optional<Error> wrong_placement(const PointerRule& rule, const Binding& binding, std::uint32_t rank) {
-  bool some_in_place = false, all_in_place = true;
-  const auto note = [&](bool in_place) {
-    some_in_place |= in_place;
-    all_in_place &= in_place;
-  };
-  if (binding.apart != nullptr) note(binding.apart[rank] == binding.input || binding.apart[rank] == binding.output);
-  else
-    for (const Segment& segment : binding.segments->segments) note(segment.in_place());
+std::optional<Error> wrong_placement(const PointerRule& rule, bool some_in_place, bool all_in_place) {
   if (!rule.in_place && some_in_place) return wrong_call(plan_out_of_place);
   if (!rule.out_of_place && !all_in_place) return wrong_call(plan_in_place);
   return std::nullopt;
+}
+
+std::optional<Error> wrong_placement(const PointerRule& rule, const SegmentTable& table) {
+  const auto in_place = [](const Segment& segment) { return segment.in_place(); };
+  return wrong_placement(rule, std::any_of(table.segments.begin(), table.segments.end(), in_place),
+                         std::all_of(table.segments.begin(), table.segments.end(), in_place));
 }
 
 /// Signals are counted in 24 bits (0004-slot-protocol.md); of equal blocks compile() sees to that.

@@ -41,7 +41,7 @@ std::shared_ptr<Operation> operation_of(const void* input, void* output, DataTyp
 
 Result<void> Communicator::Impl::run(const Call& call) {
   if (born_in_ != fork_generation()) [[unlikely]] return forked_error();
-  if (call.inputs != nullptr || call.outputs != nullptr) [[unlikely]] return run_apart(call);
+  if (has_lists(call)) [[unlikely]] return run_apart(call);
   if (in_group()) [[unlikely]] return group_call(*main_, operation_of(task_of(call)));
   token_.acquire();
   if (repeats(call)) return run_prepared(*main_, main_->sync);
@@ -205,8 +205,11 @@ std::optional<Error> Communicator::Impl::prepare_key(Channel& channel, Operation
   const Executable& executable = operation.prepared->executable;
   if (executable.by_blocks) {
     if (auto error = too_many_pieces(executable, *operation.task.binding.blocks)) return error;
-  } else if (operation.task.binding.segments != nullptr || operation.task.binding.apart != nullptr) {
-    if (auto error = wrong_placement(operation.prepared->rule, operation.task.binding, rank())) return error;
+  } else if (const Binding& binding = operation.task.binding; binding.segments != nullptr) {
+    if (auto error = wrong_placement(operation.prepared->rule, *binding.segments)) return error;
+  } else if (binding.apart != nullptr) {
+    const bool in_place = binding.apart[rank()] == binding.input || binding.apart[rank()] == binding.output;
+    if (auto error = wrong_placement(operation.prepared->rule, in_place, in_place)) return error;
   } else if (!operation.prepared->rule.accepts(operation.task.binding.input, operation.task.binding.output)) {
     return wrong_pointers(operation.prepared->rule, operation.prepared->identity, operation.task.binding.input, operation.task.binding.output);
   }
@@ -313,7 +316,7 @@ std::optional<Error> Communicator::Impl::look_around(Channel& channel, Operation
 }
 
 Work Communicator::Impl::start(const Call& call) {
-  if (call.inputs != nullptr || call.outputs != nullptr) return start_apart(call);
+  if (has_lists(call)) return start_apart(call);
   return start_on(Result<Channel*>(main_.get()), operation_of(task_of(call)));
 }
 

@@ -18,17 +18,15 @@ struct BlockTable {
   std::vector<Block> received;
 };
 
-/// What of a block goes through slots. `rendezvous_from`: bytes of the shortest one that doesn't (0: all do), since its receiver has the kernel copy it whole.
-inline std::uint64_t staged_bytes(const Block& block, std::uint64_t rendezvous_from) {
-  return rendezvous_from != 0 && block.bytes >= rendezvous_from ? 0 : block.bytes;
-}
+/// Whether a block for or from another rank is copied whole by the kernel, and not through slots. `from`: bytes of the shortest one that is; 0: none.
+inline bool goes_by_rendezvous(const Block& block, std::uint64_t from) { return from != 0 && block.bytes >= from; }
 
 /// How many pieces of `piece_bytes` the longest of the blocks of rank `own` has; at least one.
 inline std::uint64_t pieces_of(const BlockTable& blocks, std::uint32_t own, std::uint64_t piece_bytes, std::uint64_t rendezvous_from) {
   std::uint64_t longest = 1;
   for (const auto* table : {&blocks.sent, &blocks.received})
     for (std::uint32_t rank = 0; rank < table->size(); ++rank)
-      longest = std::max(longest, rank == own ? (*table)[rank].bytes : staged_bytes((*table)[rank], rendezvous_from));
+      if (const Block& block = (*table)[rank]; rank == own || !goes_by_rendezvous(block, rendezvous_from)) longest = std::max(longest, block.bytes);
   return (longest + piece_bytes - 1) / piece_bytes;
 }
 

@@ -162,6 +162,8 @@ class BasicRun {
   void inline_store(const ExecStep& step, void* const* sources, std::byte* result);
   void inline_result(const ExecStep& step, void* const* sources, std::byte* spare);
   bool links_idle();
+  bool lingers() const;
+  bool may_end(std::uint32_t spins);
   std::uint32_t channel_of(const ExecOperand& link) const;
   Progress checked_move(const ExecStep& step, std::uint64_t piece);
   void copy_checked(const ExecStep& step, std::uint64_t piece, std::uint64_t bytes);

@@ -26,7 +26,7 @@ const Block& BasicRun<digests>::block_of(const ExecStep& step) const {
 /// Whether the block's receiver has the kernel copy it where it is, as both ends know from its length.
 template <bool digests>
 bool BasicRun<digests>::by_rendezvous(const ExecStep& step) const {
-  return executable_->rendezvous_from != 0 && block_of(step).bytes >= executable_->rendezvous_from && step.block != context_->rank();
+  return step.block != context_->rank() && goes_by_rendezvous(block_of(step), executable_->rendezvous_from);
 }
 
 /// Even an empty block has a first piece: whoever expects more learns from its header that there isn't any. One that the kernel copies has no other.

@@ -115,10 +115,20 @@ Progress BasicRun<digests>::advance(std::uint32_t spins) {
     if (const Progress agreed = agree(spins); agreed != Progress::done) return agreed;
   const Progress progress = executable_->straight ? advance_straight<false>(spins) : advance_lanes<false>(spins);
   if (progress != Progress::done) return progress;
-  if (executable_->links && !links_idle()) return Progress::blocked;
-  if (executable_->rendezvous_from != 0 && !blocks_read(spins)) return Progress::blocked;
+  if (lingers() && !may_end(spins)) return Progress::blocked;
   finish();
   return Progress::done;
+}
+
+/// Whether peers may need this rank when its steps are done.
+template <bool digests>
+bool BasicRun<digests>::lingers() const {
+  return executable_->links || executable_->rendezvous_from != 0;
+}
+
+template <bool digests>
+bool BasicRun<digests>::may_end(std::uint32_t spins) {
+  return (!executable_->links || links_idle()) && (executable_->rendezvous_from == 0 || blocks_read(spins));
 }
 
 /// One lane, one turn: the small calls. No cursor but the step's number.

@@ -112,10 +112,11 @@ Progress BasicRun<digests>::advance_traced(std::uint32_t spins, RunTrace& trace)
   }
   const Progress progress = executable_->straight ? advance_straight<true>(spins) : advance_lanes<true>(spins);
   if (progress != Progress::done) return progress;
-  const std::int64_t end = now_ns();
-  const bool over = (!executable_->links || links_idle()) && (executable_->rendezvous_from == 0 || blocks_read(spins));
-  if (!over) return outside(end);
-  record_outside(end);
+  if (lingers()) {
+    const std::int64_t end = now_ns();
+    if (!may_end(spins)) return outside(end);
+    record_outside(end);
+  }
   finish();
   return Progress::done;
 }

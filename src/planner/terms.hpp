@@ -245,7 +245,7 @@ struct Terms {
 
   const CostModel& cost;
   double ranks;
-  double in_place;             ///< how many of the calls are
+  double in_place;   ///< how many of the calls are
   double block;      ///< bytes of a block
   double chunk;      ///< bytes of the longest chunk
   double piece = 0;  ///< bytes of a piece

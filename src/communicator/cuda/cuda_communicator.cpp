@@ -124,7 +124,7 @@ Result<void> CudaCommunicator::Impl::wrong_memory(const void* memory, const char
 
 Result<void> CudaCommunicator::Impl::run(const Call& call, cudaStream_t stream) {
   if (auto fine = check(); !fine) return fine;
-  if (call.inputs != nullptr || call.outputs != nullptr)
+  if (has_lists(call))
     return Error{Errc::unsupported, "blocks that lie apart, on a GPU; accepted: one buffer (input, output)", 0, "call"};
   const PlanKey key = key_of(call);
   if (auto error = wrong_key(key, parts_.group.ranks)) return *error;

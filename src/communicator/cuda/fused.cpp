@@ -44,7 +44,7 @@ Result<void> CudaCommunicator::Impl::run_fused(const Bucket& bucket, cudaStream_
   if (auto place = wrong_tensors(bucket); !place) return place;
   const auto found = plans_.find(key, CallBuffers::listed, parts_.own_stream.get());
   if (!found) return found.error();
-  if (auto error = wrong_placement((*found)->rule, Binding{nullptr, nullptr, bucket.scale, nullptr, &*table}, parts_.group.rank)) return *error;
+  if (auto error = wrong_placement((*found)->rule, *table)) return *error;
   DeviceCall call = device_call(**found, bucket.scale);
   if (table->segments.size() == 1) {
     call.job.input = table->segments.front().input;
