@@ -1,6 +1,6 @@
-// verify_all [--ranks FIRST:LAST] [--algorithm NAME] [--jobs N] [--in-full]: proves every plan that the planner's algorithms make, for each number of
-// ranks that they serve, where ranks read one another's memory and where they don't; with --in-full, what one rank's program proves is proved from all of
-// them, too. A line for each algorithm and collective; exit 1: something wasn't proved.
+// verify_all [--ranks FIRST:LAST] [--algorithm NAME] [--collective NAME] [--jobs N] [--in-full]: proves every plan that the planner's algorithms make, for
+// each number of ranks that they serve, where ranks read one another's memory and where they don't; with --in-full, what one rank's program proves is
+// proved from all of them, too. A line for each algorithm and collective; exit 1: something wasn't proved.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -22,6 +22,7 @@ using namespace rondo;
 struct Options {
   std::uint32_t first = 2, last = 1024;
   std::string algorithm;  ///< empty: all
+  std::optional<Collective> collective;  ///< or all
   std::uint32_t jobs = std::max(1u, std::thread::hardware_concurrency());
   bool in_full = false;
 };
@@ -117,6 +118,7 @@ int run(const Options& options) {
     if (!options.algorithm.empty() && name != options.algorithm) continue;
     for (std::size_t c = 0; c < collective_count; ++c) {
       const auto collective = static_cast<Collective>(c);
+      if (options.collective && collective != *options.collective) continue;
       const Tally tally = prove_all(options, std::string(name), collective);
       if (tally.plans == 0) continue;
       const auto chunk_steps = static_cast<unsigned long long>(tally.chunk_steps);
@@ -139,9 +141,10 @@ int run(const Options& options) {
 int main(int argc, char** argv) {
   Options options;
   CLI::App app{"Proves the plans of every algorithm for every number of ranks that it serves.", "verify_all"};
-  std::string ranks = "2:1024";
+  std::string ranks = "2:1024", collective;
   app.add_option("--ranks", ranks, "FIRST:LAST");
   app.add_option("--algorithm", options.algorithm, "This one alone");
+  app.add_option("--collective", collective, "This one alone");
   app.add_flag("--in-full", options.in_full, "What one rank's program proves is proved from all of them, too, and has to be the same");
   app.add_option("--jobs", options.jobs, "Threads")->check(tool_support::whole_number(1, 1024));
   int status = 0;
@@ -156,6 +159,11 @@ int main(int argc, char** argv) {
   if (!options.algorithm.empty() && std::find(names.begin(), names.end(), options.algorithm) == names.end()) {
     std::fprintf(stderr, "verify_all: no algorithm is called '%s'\n", options.algorithm.c_str());
     return 2;
+  }
+  if (!collective.empty()) {
+    const auto parsed = parse_collective(collective);
+    if (!parsed) return std::fprintf(stderr, "verify_all: --collective: %s\n", to_string(parsed.error()).c_str()), 2;
+    options.collective = *parsed;
   }
   return run(options);
 }

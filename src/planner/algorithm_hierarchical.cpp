@@ -1,10 +1,11 @@
 // Hierarchical: groups of ranks that are near one another lie in larger groups (header.groups), up to all ranks. At each level a rank has to do with one
-// rank of each of the groups beside its own, those in its own place there: its fellows. Reductions run inside the smallest groups first, then a level
-// further out with what is left; what is gathered runs the other way. So each byte goes from one group to another once, and is spread inside.
+// rank of each of the groups beside its own: its fellow, in its own place there or in the root's, or of a scan the last one. Reductions run inside the
+// smallest groups first, then a level further out with what is left; what is gathered runs the other way. So each byte goes from one group to another once,
+// and is spread inside.
 #include <algorithm>
 #include <bit>
 
-#include "planner/steps.hpp"
+#include "planner/hierarchical.hpp"
 #include "planner/terms.hpp"
 
 namespace rondo::planner {
@@ -13,194 +14,18 @@ namespace {
 constexpr std::uint32_t piece_bytes = 64u << 10;
 constexpr std::uint32_t most_scaled = 64;  ///< of a reduction's sources, one of which premul_sum scales
 
-/// One rank among the groups; level 0 is that inside the smallest ones. Positions are places along header.order.
-class Place {
- public:
-  Place(const PlanHeader& header, std::uint32_t rank) : header_(header), position_(position_of(header, rank)) {}
-
-  std::uint32_t levels() const { return static_cast<std::uint32_t>(header_.groups.size()) + 1; }
-  std::uint32_t at(std::uint32_t position) const { return rank_at(header_, position); }
-  /// Ranks of a group of level `level`'s members: 1, then header.groups, and all ranks for one level more than there are.
-  std::uint32_t unit(std::uint32_t level) const { return level == 0 ? 1 : level == levels() ? header_.ranks : header_.groups[level - 1]; }
-  std::uint32_t fellows(std::uint32_t level) const { return unit(level + 1) / unit(level); }  ///< of a level, the rank itself included
-  std::uint32_t number(std::uint32_t level) const { return position_ / unit(level) % fellows(level); }  ///< the rank's own among them
-  std::uint32_t fellow(std::uint32_t level, std::uint32_t of) const { return at(position_ - number(level) * unit(level) + of * unit(level)); }
-  std::uint32_t others(std::uint32_t level, std::uint32_t k) const { return (number(level) + k) % fellows(level); }  ///< all but itself: 1 ≤ k < fellows
-
-  /// Positions that are the rank's own place in all groups of unit(level).
-  std::vector<std::uint32_t> column(std::uint32_t level) const {
-    std::vector<std::uint32_t> positions;
-    for (std::uint32_t position = position_ % unit(level); position < header_.ranks; position += unit(level)) positions.push_back(position);
-    return positions;
-  }
-  /// The rank of this rank's group of unit(level) that is in `other`'s place.
-  std::uint32_t counterpart(std::uint32_t level, const Place& other) const { return at(position_ - position_ % unit(level) + other.position_ % unit(level)); }
-  bool shares_group(std::uint32_t level, const Place& other) const { return position_ / unit(level) == other.position_ / unit(level); }
-
- private:
-  const PlanHeader& header_;
-  std::uint32_t position_;
-};
-
-void wait_for_fellows(const Place& place, std::uint32_t level, std::uint32_t signal, LaneBuilder& lane) {
-  for (std::uint32_t k = 1; k < place.fellows(level); ++k) lane.wait(place.fellow(level, place.others(level, k)), signal);
-}
-
-/// `count` chunks of what the fellows have: contributions at first, the own ones from the input, then what groups have combined.
-Operands of_fellows(const Place& place, std::uint32_t level, std::uint32_t first, std::uint32_t count) {
-  Operands sources;
-  sources.reserve(place.fellows(level));
-  for (std::uint32_t of = 0; of < place.fellows(level); ++of) {
-    if (of != place.number(level)) sources.push_back(scratch_of(place.fellow(level, of), first, count));
-    else sources.push_back(level == 0 ? input(first, count) : scratch(first, count));
-  }
-  return sources;
-}
-
-/// Chunks of the message that a rank still has to do with: all of them, then its share among its fellows of each level.
-struct Span {
-  std::uint32_t first = 0, count = 0;
-  Span share(const Place& place, std::uint32_t level, std::uint32_t of) const {
-    const std::uint32_t part = count / place.fellows(level);
-    return {first + of * part, part};
-  }
-};
-
-/// Whose chunk of the result goes where: the user's, and to whom it is handed on.
-Operands both(bool to_output, bool to_scratch, const Span& span) {
-  Operands to;
-  if (to_output) to.push_back(output(span.first, span.count));
-  if (to_scratch) to.push_back(scratch(span.first, span.count));
-  return to;
-}
-
-/// A rank publishes piece t in turn t, and each level of either way is a turn later: 2 L turns for L levels. Signal s says that s levels are combined,
-/// signal L + s that s levels are gathered. With 2 L + 1 slots nobody asks whether one is free: who combines piece i at the first level has seen those
-/// who read it last publish piece i, so they had done with piece i − 2 L − 1.
-Program reduce_and_gather(const PlanHeader& header, std::uint32_t rank) {
-  const Place place(header, rank);
-  const Place root(header, header.root);
-  const bool all = header.collective == Collective::all_reduce;
-  const bool keeps = has_output(header, rank);
-  const std::uint32_t levels = place.levels();
-  std::vector<Span> spans{{0, header.ranks}};
-  for (std::uint32_t level = 0; level < levels; ++level) spans.push_back(spans.back().share(place, level, place.number(level)));
-  LaneBuilder lane;
-  const std::uint32_t behind = spans[1].first + spans[1].count;
-  if (spans[1].first != 0) lane.copy(input(0, spans[1].first), {scratch(0, spans[1].first)});
-  if (behind != header.ranks) lane.copy(input(behind, header.ranks - behind), {scratch(behind, header.ranks - behind)});
-  lane.signal();
-  for (std::uint32_t level = 0; level < levels; ++level) {
-    const Span span = spans[level + 1];
-    const bool last = level + 1 == levels;
-    ++lane.skew;
-    wait_for_fellows(place, level, level, lane);
-    lane.reduce(of_fellows(place, level, span.first, span.count), both(last && keeps, !last || all || !keeps, span), last);
-    lane.signal();
-  }
-  for (std::uint32_t level = levels; level-- > 0;) {
-    if (!all && !place.shares_group(level, root)) break;
-    ++lane.skew;
-    const std::uint32_t signal = 2 * levels - 1 - level;
-    for (std::uint32_t k = 1; k < place.fellows(level); ++k) {
-      const std::uint32_t of = place.others(level, k);
-      const Span span = spans[level].share(place, level, of);
-      lane.wait(place.fellow(level, of), signal);
-      lane.copy(scratch_of(place.fellow(level, of), span.first, span.count), both(keeps, level != 0 && (all || !keeps), span));
-    }
-    if (level != 0) lane.signal();
-  }
-  return lane.take_program();
-}
-
-/// Chunks are the ranks' blocks. The own column's aren't published: nobody else of the group combines them.
-Program reduce_scatter(const PlanHeader& header, std::uint32_t rank) {
-  const Place place(header, rank);
-  LaneBuilder lane;
-  std::vector<std::uint32_t> kept = place.column(1);
-  for (std::uint32_t& position : kept) position = place.at(position);
-  std::sort(kept.begin(), kept.end());
-  kept.push_back(header.ranks);
-  std::uint32_t first = 0;
-  for (const std::uint32_t next : kept) {
-    if (next > first) lane.copy(input(first, next - first), {scratch(first, next - first)});
-    first = next + 1;
-  }
-  lane.signal();
-  for (std::uint32_t level = 0; level < place.levels(); ++level) {
-    const bool last = level + 1 == place.levels();
-    ++lane.skew;
-    wait_for_fellows(place, level, level, lane);
-    for (const std::uint32_t position : place.column(level + 1)) {
-      const std::uint32_t block = place.at(position);
-      lane.reduce(of_fellows(place, level, block, 1), {last ? output(0) : scratch(block)}, last);
-    }
-    if (!last) lane.signal();
-  }
-  return lane.take_program();
-}
-
-/// Scratch holds the blocks of those who are in the own place in the smallest groups, a chunk for each of these groups. The last level's are for the
-/// output alone.
-Program all_gather(const PlanHeader& header, std::uint32_t rank) {
-  const Place place(header, rank);
-  const auto slot = [&](std::uint32_t position) { return position / place.unit(1); };
-  LaneBuilder lane;
-  lane.copy(input(0), {scratch(slot(place.column(place.levels())[0])), output(rank)});
-  lane.signal();
-  for (std::uint32_t level = place.levels(); level-- > 0;) {
-    const std::uint32_t signal = place.levels() - 1 - level;
-    ++lane.skew;
-    for (std::uint32_t k = 1; k < place.fellows(level); ++k) {
-      const std::uint32_t fellow = place.fellow(level, place.others(level, k));
-      lane.wait(fellow, signal);
-      for (const std::uint32_t position : Place(header, fellow).column(level + 1)) {
-        Operands to{output(place.at(position))};
-        if (level != 0) to.push_back(scratch(slot(position)));
-        lane.copy(scratch_of(fellow, slot(position)), std::move(to));
-      }
-    }
-    if (level != 0) lane.signal();
-  }
-  return lane.take_program();
-}
-
-/// In each group of any level the rank that is in the root's place leads: it reads the leader of the next larger group, and the leaders of the smaller ones
-/// inside read it. A lane's one signal says to those behind that a piece is there, and to those before that it was read.
-Program broadcast(const PlanHeader& header, std::uint32_t rank) {
-  const Place place(header, rank);
-  const Place root(header, header.root);
-  std::uint32_t leads = 0;  // groups of unit(leads)
-  while (leads < place.levels() && place.counterpart(leads + 1, root) == rank) ++leads;
-  LaneBuilder lane;
-  for (std::uint32_t level = 0; level < leads; ++level)
-    for (std::uint32_t k = 1; k < place.fellows(level); ++k) lane.wait(place.fellow(level, place.others(level, k)), 0, header.depth);
-  Operands to{output(0)};
-  if (leads != 0) to.push_back(scratch(0));
-  if (rank == header.root) {
-    lane.copy(input(0), std::move(to));
-  } else {
-    const std::uint32_t from = place.counterpart(leads + 1, root);
-    lane.wait(from, 0);
-    lane.copy(scratch_of(from, 0), std::move(to));
-  }
-  lane.signal();
-  return lane.take_program();
-}
-
 Program program(const PlanHeader& header, std::uint32_t rank) {
-  switch (header.collective) {
-    case Collective::reduce_scatter: return reduce_scatter(header, rank);
-    case Collective::all_gather: return all_gather(header, rank);
-    case Collective::broadcast: return broadcast(header, rank);
-    default: return reduce_and_gather(header, rank);
-  }
+  return is_reduction(header.collective) ? reduce_by_groups(header, rank) : move_by_groups(header, rank);
 }
 
-/// Contiguous groups of a power of two compose the one tree (0009-strict.md). Contributions are in the smallest groups alone.
+/// Contiguous groups of a power of two compose the one tree (0009-strict.md). Contributions are in the smallest groups alone, but of a scan a group's first
+/// rank has combined nothing there.
 bool serves(const Level& level, const Request& request) {
   if (!is_reduction(request.collective)) return true;
-  if (request.op == ReduceOp::premul_sum && level.ranks > most_scaled) return false;
+  const bool scans = request.collective == Collective::scan;
+  const std::uint32_t sources = scans ? std::max(level.ranks, request.ranks / level.ranks) : level.ranks;
+  if (request.op == ReduceOp::premul_sum && sources > most_scaled) return false;
+  if (scans && !level.by_number) return false;
   return !request.strict || (level.by_number && std::has_single_bit(level.ranks));
 }
 
@@ -215,17 +40,17 @@ std::uint32_t serving_levels(const CostModel& cost, const Request& request) {
 
 std::string_view objection(const Request& request, const CostModel& cost, const PlanLimits&) {
   switch (request.collective) {
-    case Collective::all_reduce:
-    case Collective::reduce:
-    case Collective::broadcast:
-    case Collective::reduce_scatter:
-    case Collective::all_gather: break;
-    default: return other_collective;
+    case Collective::all_to_all:  // each block crosses once in any case, and is copied once more for each level
+    case Collective::all_to_all_v:
+    case Collective::send_recv: return other_collective;
+    default: break;
   }
   if (cost.levels.empty()) return "no cache, memory or socket parts the ranks into equal groups";
   Request loose = request;
   loose.strict = false;
-  return serving_levels(cost, loose) != 0 ? std::string_view() : "premul_sum scales one of 64 sources at most";
+  if (serving_levels(cost, loose) != 0) return {};
+  loose.op = ReduceOp::sum;
+  return serving_levels(cost, loose) != 0 ? "premul_sum scales one of 64 sources at most" : "its groups aren't runs of ranks, as a scan's have to be";
 }
 
 std::string_view departure(const Request& request, const CostModel& cost) {
@@ -234,16 +59,21 @@ std::string_view departure(const Request& request, const CostModel& cost) {
 }
 
 std::uint32_t smallest_group(const CostModel& cost, std::uint32_t levels) { return cost.levels[static_cast<std::size_t>(std::countr_zero(levels))].ranks; }
+std::uint32_t largest_group(const CostModel& cost, std::uint32_t levels) { return cost.levels[static_cast<std::size_t>(std::bit_width(levels)) - 1].ranks; }
 
 Shape shape_of(const Request& request, const CostModel& cost, std::uint32_t levels) {
   const std::uint32_t p = request.ranks;
-  const std::uint32_t smallest_groups = p / smallest_group(cost, levels);
   const auto ways = static_cast<std::uint32_t>(std::popcount(levels)) + 1;
+  const auto staged = [&](std::uint32_t chunks, std::uint32_t depth) { return Shape{Protocol::staged, false, 1, chunks, chunks, depth, piece_bytes}; };
   Shape shape;
   switch (request.collective) {
-    case Collective::reduce_scatter: shape = {Protocol::staged, false, 1, p, p, ways + 2, piece_bytes}; break;
-    case Collective::all_gather: shape = {Protocol::staged, false, 1, smallest_groups, smallest_groups, ways + 3, piece_bytes}; break;
-    case Collective::broadcast: shape = {Protocol::staged, false, 1, 1, 1, 4, piece_bytes}; break;
+    case Collective::reduce_scatter: shape = staged(p, ways + 2); break;
+    case Collective::all_gather: shape = staged(p / smallest_group(cost, levels), ways + 3); break;
+    case Collective::gather: shape = staged(largest_group(cost, levels), 4); break;
+    case Collective::scatter: shape = staged(p, 4); break;
+    case Collective::broadcast:
+    case Collective::scan: shape = staged(1, 4); break;
+    case Collective::barrier: shape = staged(0, 2); break;
     default: shape = {Protocol::staged, false, p, p, p, 2 * ways + 1, piece_bytes};
   }
   shape.levels = levels;
@@ -289,10 +119,48 @@ Cost predict_broadcast(const Terms& terms, const Shape& shape) {
   return {way.waits_ns, terms.work_ns(terms.lopsided(busiest + fill, all) + 2 * way.lines_ns, (4 + way.fellows) * terms.pieces), way.rounds, 2 * terms.block};
 }
 
+/// The root has to do with every block; leaders have copied those of their groups once more by then, or do so behind it, a piece at a time.
+Cost predict_blocks(const Terms& terms, const Shape& shape, bool gathers) {
+  const Way way(terms, shape);
+  const double far = (terms.ranks - 1) * terms.block;
+  double relay = 0, levels = 0;  // a byte of each block of a group, at each level; and how often
+  for_each_level(terms.cost, shape, terms.ranks, [&](double inner, double) {
+    if (inner == 1) return;
+    relay += inner * (terms.pull_within(inner) + terms.publish(1));
+    ++levels;
+  });
+  const double root = (gathers ? terms.pull(far) : terms.publish(far)) + terms.keep(terms.block);
+  const double others = gathers ? terms.publish(far) : terms.pull(far);
+  const double fill = relay * terms.piece + (gathers ? terms.publish(terms.piece) : terms.pull(terms.piece));
+  const double all = root + others + levels * terms.ranks * (terms.pull(terms.block) + terms.publish(terms.block));
+  const double moving = terms.lopsided(std::max(root, relay * terms.block) + fill, all);
+  return {way.waits_ns, terms.work_ns(moving + 2 * way.lines_ns, (4 + 2 * way.fellows) * terms.pieces), way.rounds, 2 * far};
+}
+
+/// The last rank hears from the most; before, the last one of the first group has seen that all who are outside it have heard what it told.
+Cost predict_scan(const Terms& terms, const Shape& shape) {
+  const Way way(terms, shape);
+  double moving = 2 * terms.publish(terms.block), outside = 0;
+  for_each_level(terms.cost, shape, terms.ranks, [&](double inner, double outer) {
+    const double read = (outer / inner - 1) * terms.block;
+    moving += terms.pull_among(read, inner, outer) + terms.add(read);
+    outside = terms.ranks - inner;
+  });
+  const double credits = terms.lines_among(terms.ranks - outside, terms.ranks) * (terms.ranks - outside);
+  return {way.waits_ns, terms.work_ns(moving + 2 * way.lines_ns + credits, (4 + 2 * way.fellows + outside) * terms.pieces), way.rounds,
+          (2 + way.fellows) * terms.block};
+}
+
+Cost predict_barrier(const Terms& terms, const Shape& shape) {
+  const Way way(terms, shape);
+  double waits = 0;
+  for_each_level(terms.cost, shape, terms.ranks, [&](double, double outer) { waits += terms.crowded() ? terms.signal_ns() : terms.latency_within(outer); });
+  return {waits, terms.work_ns(way.lines_ns, way.rounds + way.fellows), way.rounds, 0};
+}
+
 /// At a level a rank reads from each fellow what its column has to do with further out: a chunk for each group of the outer size.
-Cost predict(const Request& request, const CostModel& cost, const PlanLimits& limits, const Shape& shape) {
-  const Terms terms(request, cost, limits, shape);
-  if (request.collective == Collective::broadcast) return predict_broadcast(terms, shape);
+Cost predict_symmetric(const Request& request, const Terms& terms, const Shape& shape) {
+  const CostModel& cost = terms.cost;
   const bool gathers = request.collective != Collective::reduce_scatter;
   const bool reduces = request.collective != Collective::all_gather;
   const bool by_blocks = !reduces || !gathers;  // a step for each
@@ -321,6 +189,18 @@ Cost predict(const Request& request, const CostModel& cost, const PlanLimits& li
   }
   const double turns = 3 + ways * (way.fellows + 2 * way.rounds) + (by_blocks ? steps : way.fellows);
   return {ways * way.waits_ns, terms.work_ns(work + 2 * ways * way.lines_ns, turns * terms.pieces), ways * way.rounds, moved};
+}
+
+Cost predict(const Request& request, const CostModel& cost, const PlanLimits& limits, const Shape& shape) {
+  const Terms terms(request, cost, limits, shape);
+  switch (request.collective) {
+    case Collective::broadcast: return predict_broadcast(terms, shape);
+    case Collective::gather:
+    case Collective::scatter: return predict_blocks(terms, shape, request.collective == Collective::gather);
+    case Collective::scan: return predict_scan(terms, shape);
+    case Collective::barrier: return predict_barrier(terms, shape);
+    default: return predict_symmetric(request, terms, shape);
+  }
 }
 
 /// Which levels to follow: those whose plan costs least.

@@ -182,11 +182,16 @@ struct Terms {
   }
   double lines_of_all() const { return lines_among(1, ranks); }
 
+  /// A byte read from the farthest of `within` ranks.
+  double pull_within(double within) const {
+    const Level* level = level_of(within);
+    return mixed(level == nullptr ? cost.pull_ns_per_byte : std::min(level->pull_ns_per_byte, cost.pull_ns_per_byte));
+  }
+
   /// Reading `bytes`, equal parts from one of every `each` ranks among `within`, while all ranks do the same. What comes from outside a group on the way
   /// goes over the link that all its ranks share.
   double pull_among(double bytes, double each, double within) const {
-    const Level* whole = level_of(within);
-    double per_byte = mixed(whole == nullptr ? cost.pull_ns_per_byte : std::min(whole->pull_ns_per_byte, cost.pull_ns_per_byte));
+    double per_byte = pull_within(within);
     for (const Level& level : cost.levels)
       if (level.ranks >= each && level.ranks < within)
         per_byte = std::max(per_byte, (within - level.ranks) / (within - each) * level.ranks * level.crossing_ns_per_byte * cost.cores_per_rank);
@@ -197,8 +202,7 @@ struct Terms {
 
   /// Reading `bytes` that one rank has, while one of every `each` ranks among `within` does: they all draw on the links that lead to it.
   double pull_from_one(double bytes, double each, double within) const {
-    const Level* whole = level_of(within);
-    double per_byte = mixed(whole == nullptr ? cost.pull_ns_per_byte : std::min(whole->pull_ns_per_byte, cost.pull_ns_per_byte));
+    double per_byte = pull_within(within);
     for (const Level& level : cost.levels)
       if (level.ranks >= each && level.ranks < within)
         per_byte = std::max(per_byte, (within - level.ranks) / each * level.crossing_ns_per_byte * cost.cores_per_rank);

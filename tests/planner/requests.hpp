@@ -45,7 +45,8 @@ inline Result<Plan> plan_of(Request request, const std::string& algorithm = "", 
   request.symmetric = request.symmetric || algorithm.starts_with("direct");
   PlanLimits limits = limits_of_shared_memory();
   limits.reach = mapped ? Reach::memory : Reach::messages;
-  CostModel cost = near_cores();
+  // Where all is free but links, hierarchical follows all levels, whether or not it sends less by them.
+  CostModel cost = algorithm == "hierarchical" ? CostModel{} : near_cores();
   cost.levels = levels_of(groups);
   if (algorithm.empty()) return make_plan(Topology{}, cost, limits, request);
   return make_plan(Topology{}, cost, limits, request, algorithm);
