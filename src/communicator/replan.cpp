@@ -13,20 +13,19 @@
 namespace rondo {
 namespace {
 
-/// Of PreparedPlan::work: small calls do it in some 25 ms where cores are near, which makes a probe's 8 µs one in three thousand.
-constexpr std::int64_t work_between_probes = 1 << 17;
-constexpr std::int64_t work_until_asked_again = 1 << 12;
-constexpr ProbeEffort effort{4, 16, 1'000'000};
-constexpr double moved_ratio = 1.25;  ///< two probes of cores that stay differ by a few percent
+/// Of PreparedPlan::work: where cores are near small calls do it in 1.6 ms, large ones in 3. A probe takes 4 µs there, a quarter or an eighth of a percent.
+constexpr std::int64_t work_between_probes = 1 << 13;
+constexpr ProbeEffort effort{3, 8, 1'000'000};
+constexpr double moved_ratio = 1.6;  ///< two probes of cores that stay differ by up to a half; no plan is the best at one of two such distances alone
 
 bool has_moved(double from_ns, double to_ns) { return to_ns > moved_ratio * from_ns || to_ns * moved_ratio < from_ns; }
 
 }  // namespace
 
-/// Ranks of one host that share memory and have a processor each, which all of them know alike. Where creation couldn't tell the distance it is asked soon.
+/// Ranks of one host that share memory and have a processor each, which all of them know alike.
 std::int64_t Communicator::Impl::work_until_probe() const {
   if (parts_.size < 2 || parts_.oversubscribed || parts_.reach() != Reach::memory) return std::numeric_limits<std::int64_t>::max();
-  return parts_.probed_latency_ns > 0 ? work_between_probes : work_until_asked_again;
+  return work_between_probes;
 }
 
 /// Between two calls, of a rank that makes no others meanwhile: then it is the same on all ranks. 0: no probe has told. Messages between pairs of ranks, whose

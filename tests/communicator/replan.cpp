@@ -12,7 +12,7 @@ namespace {
 
 using namespace rondo;
 
-constexpr std::uint64_t work_between_probes = 1 << 17;  ///< as in replan.cpp, where a small call counts as 1
+constexpr std::uint64_t work_between_probes = 1 << 13;  ///< as in replan.cpp, where a small call counts as 1
 
 /// The time that the model predicts for an exchange of flags.
 double predicted_ns(const Communicator& communicator) {
@@ -76,9 +76,9 @@ std::string follows(Communicator& communicator) {
   const double far = predicted_ns(communicator);
   if (near == 0 || far < 2 * near) return "60 ns: a barrier of " + std::to_string(near) + " ns; 600 ns: " + std::to_string(far);
   if (auto wrong = all_plan_alike(communicator); !wrong.empty()) return wrong;
-  probed_for_tests = 610;  // no move, and no reason to plan anew
+  probed_for_tests = 900;  // no move, and no reason to plan anew
   if (auto wrong = call_much(communicator); !wrong.empty()) return wrong;
-  return predicted_ns(communicator) == far ? "" : "610 ns for 600: planned anew";
+  return predicted_ns(communicator) == far ? "" : "900 ns for 600: planned anew";
 }
 
 std::string splits(Communicator& communicator) {
@@ -131,7 +131,7 @@ TEST_CASE("ranks whose distance couldn't be told at the beginning ask again soon
     const double assumed = predicted_ns(communicator);
     if (auto done = communicator.barrier(); !done) return to_string(done.error());
     probed_for_tests = 600;
-    if (auto wrong = meet(communicator, 5000); !wrong.empty()) return wrong;
+    if (auto wrong = meet(communicator, work_between_probes + 1); !wrong.empty()) return wrong;
     const double far = predicted_ns(communicator);
     if (far < 2 * assumed) return "assumed: a barrier of " + std::to_string(assumed) + " ns; 600 ns: " + std::to_string(far);
     auto part = communicator.split(0, 0);
