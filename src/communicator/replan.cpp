@@ -15,7 +15,7 @@ namespace {
 
 /// Of PreparedPlan::work: where cores are near small calls do it in 1.6 ms, large ones in 3. A probe takes 4 µs there, a quarter or an eighth of a percent.
 constexpr std::int64_t work_between_probes = 1 << 13;
-constexpr ProbeEffort effort{3, 8, 1'000'000};
+constexpr ProbeEffort effort{3, 8, 100'000};
 constexpr double moved_ratio = 1.6;  ///< two probes of cores that stay differ by up to a half; no plan is the best at one of two such distances alone
 
 bool has_moved(double from_ns, double to_ns) { return to_ns > moved_ratio * from_ns || to_ns * moved_ratio < from_ns; }
