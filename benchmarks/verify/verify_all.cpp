@@ -162,7 +162,10 @@ int main(int argc, char** argv) {
   }
   if (!collective.empty()) {
     const auto parsed = parse_collective(collective);
-    if (!parsed) return std::fprintf(stderr, "verify_all: --collective: %s\n", to_string(parsed.error()).c_str()), 2;
+    if (!parsed) {
+      std::fprintf(stderr, "verify_all: --collective: %s\n", to_string(parsed.error()).c_str());
+      return 2;
+    }
     options.collective = *parsed;
   }
   return run(options);

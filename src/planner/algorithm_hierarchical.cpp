@@ -15,7 +15,21 @@ constexpr std::uint32_t piece_bytes = 64u << 10;
 constexpr std::uint32_t most_scaled = 64;  ///< of a reduction's sources, one of which premul_sum scales
 
 Program program(const PlanHeader& header, std::uint32_t rank) {
-  return is_reduction(header.collective) ? reduce_by_groups(header, rank) : move_by_groups(header, rank);
+  switch (header.collective) {
+    case Collective::all_reduce:
+    case Collective::reduce: return hierarchical::reduce_and_gather(header, rank);
+    case Collective::reduce_scatter: return hierarchical::reduce_scatter(header, rank);
+    case Collective::scan: return hierarchical::scan(header, rank);
+    case Collective::broadcast: return hierarchical::broadcast(header, rank);
+    case Collective::all_gather: return hierarchical::all_gather(header, rank);
+    case Collective::gather: return hierarchical::gather(header, rank);
+    case Collective::scatter: return hierarchical::scatter(header, rank);
+    case Collective::barrier: return hierarchical::barrier(header, rank);
+    case Collective::all_to_all:
+    case Collective::all_to_all_v:
+    case Collective::send_recv: break;  // objection() says no
+  }
+  return {};
 }
 
 /// Contiguous groups of a power of two compose the one tree (0009-strict.md). Contributions are in the smallest groups alone, but of a scan a group's first

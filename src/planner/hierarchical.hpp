@@ -51,9 +51,20 @@ void for_fellows(const Place& place, std::uint32_t level, Visitor&& visit) {
   for (std::uint32_t k = 1; k < place.fellows(level); ++k) visit(place.fellow(level, place.others(level, k)));
 }
 
-/// hierarchical_reductions.cpp: all_reduce, reduce, reduce_scatter and scan.
-Program reduce_by_groups(const PlanHeader& header, std::uint32_t rank);
-/// hierarchical_moves.cpp: broadcast, all_gather, gather, scatter and barrier.
-Program move_by_groups(const PlanHeader& header, std::uint32_t rank);
+/// The programs.
+namespace hierarchical {
 
+// hierarchical_reductions.cpp
+Program reduce_and_gather(const PlanHeader& header, std::uint32_t rank);  ///< all_reduce, reduce
+Program reduce_scatter(const PlanHeader& header, std::uint32_t rank);
+Program scan(const PlanHeader& header, std::uint32_t rank);
+
+// hierarchical_moves.cpp
+Program broadcast(const PlanHeader& header, std::uint32_t rank);
+Program all_gather(const PlanHeader& header, std::uint32_t rank);
+Program gather(const PlanHeader& header, std::uint32_t rank);
+Program scatter(const PlanHeader& header, std::uint32_t rank);
+Program barrier(const PlanHeader& header, std::uint32_t rank);
+
+}  // namespace hierarchical
 }  // namespace rondo::planner

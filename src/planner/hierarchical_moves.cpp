@@ -1,32 +1,8 @@
 // What is moved along groups: from one group to another once, and spread inside.
 #include "planner/hierarchical.hpp"
 
-namespace rondo::planner {
+namespace rondo::planner::hierarchical {
 namespace {
-
-/// Scratch holds the blocks of those who are in the own place in the smallest groups, a chunk for each of these groups. The last level's are for the
-/// output alone.
-Program gather_to_all(const PlanHeader& header, std::uint32_t rank) {
-  const Place place(header, rank);
-  const auto slot = [&](std::uint32_t position) { return position / place.unit(1); };
-  LaneBuilder lane;
-  lane.copy(input(0), {scratch(slot(place.first(1))), output(rank)});
-  lane.signal();
-  for (std::uint32_t level = place.levels(); level-- > 0;) {
-    const std::uint32_t signal = place.levels() - 1 - level;
-    ++lane.skew;
-    for_fellows(place, level, [&](std::uint32_t fellow) {
-      lane.wait(fellow, signal);
-      for (const std::uint32_t position : Place(header, fellow).column(level + 1)) {
-        Operands to{output(place.at(position))};
-        if (level != 0) to.push_back(scratch(slot(position)));
-        lane.copy(scratch_of(fellow, slot(position)), std::move(to));
-      }
-    });
-    if (level != 0) lane.signal();
-  }
-  return lane.take_program();
-}
 
 /// A leader reads the leader of the next larger group, and the leaders of the smaller ones inside read it; or the other way round. A lane's one signal says
 /// to those behind that a piece is there, and to those before that it was read, so that its slot is free again.
@@ -42,7 +18,10 @@ class Led {
   std::uint32_t own() const { return place_.first(0) - place_.first(level_); }     ///< its place in its group
 
   /// Where the own group's blocks lie in its leader's scratch, which holds those of all that this one leads.
-  std::uint32_t in_leaders() const { return place_.first(level_) - Place(header_, leader()).first(Place(header_, leader()).leads(root_)); }
+  std::uint32_t in_leaders() const {
+    const Place theirs(header_, leader());
+    return place_.first(level_) - theirs.first(theirs.leads(root_));
+  }
 
   /// Visits the leaders of the smaller groups inside, nearest first.
   template <class Visitor>
@@ -67,6 +46,32 @@ class Led {
   std::uint32_t level_;
   bool is_root_;
 };
+
+}  // namespace
+
+/// Scratch holds the blocks of those who are in the own place in the smallest groups, a chunk for each of these groups. The last level's are for the
+/// output alone.
+Program all_gather(const PlanHeader& header, std::uint32_t rank) {
+  const Place place(header, rank);
+  const auto slot = [&](std::uint32_t position) { return position / place.unit(1); };
+  LaneBuilder lane;
+  lane.copy(input(0), {scratch(slot(place.first(1))), output(rank)});
+  lane.signal();
+  for (std::uint32_t level = place.levels(); level-- > 0;) {
+    const std::uint32_t signal = place.levels() - 1 - level;
+    ++lane.skew;
+    for_fellows(place, level, [&](std::uint32_t fellow) {
+      lane.wait(fellow, signal);
+      for (const std::uint32_t position : Place(header, fellow).column(level + 1)) {
+        Operands to{output(place.at(position))};
+        if (level != 0) to.push_back(scratch(slot(position)));
+        lane.copy(scratch_of(fellow, slot(position)), std::move(to));
+      }
+    });
+    if (level != 0) lane.signal();
+  }
+  return lane.take_program();
+}
 
 Program broadcast(const PlanHeader& header, std::uint32_t rank) {
   const Led led(header, rank);
@@ -136,16 +141,4 @@ Program barrier(const PlanHeader& header, std::uint32_t rank) {
   return lane.take_program();
 }
 
-}  // namespace
-
-Program move_by_groups(const PlanHeader& header, std::uint32_t rank) {
-  switch (header.collective) {
-    case Collective::all_gather: return gather_to_all(header, rank);
-    case Collective::gather: return gather(header, rank);
-    case Collective::scatter: return scatter(header, rank);
-    case Collective::barrier: return barrier(header, rank);
-    default: return broadcast(header, rank);
-  }
-}
-
-}  // namespace rondo::planner
+}  // namespace rondo::planner::hierarchical

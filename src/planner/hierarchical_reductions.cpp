@@ -3,7 +3,7 @@
 
 #include "planner/hierarchical.hpp"
 
-namespace rondo::planner {
+namespace rondo::planner::hierarchical {
 namespace {
 
 void wait_for_fellows(const Place& place, std::uint32_t level, std::uint32_t signal, LaneBuilder& lane) {
@@ -37,6 +37,8 @@ Operands both(bool to_output, bool to_scratch, const Span& span) {
   if (to_scratch) to.push_back(scratch(span.first, span.count));
   return to;
 }
+
+}  // namespace
 
 /// A rank publishes piece t in turn t, and each level of either way is a turn later: 2 L turns for L levels. Signal s says that s levels are combined,
 /// signal L + s that s levels are gathered. With 2 L + 1 slots nobody asks whether one is free: who combines piece i at the first level has seen those
@@ -104,6 +106,8 @@ Program reduce_scatter(const PlanHeader& header, std::uint32_t rank) {
   return lane.take_program();
 }
 
+namespace {
+
 /// Groups are runs of ranks here, and a rank hears from those before it alone: of its own group each, of those beside it the last rank, which has combined
 /// all of its group. So everybody tells one chunk, to those behind it in the group that is one larger than those in which it comes last, and each turn of a
 /// rank runs while those behind are in an earlier one.
@@ -138,6 +142,8 @@ class ScanPlace {
   std::uint32_t tells_ = 0, hears_ = 0;
 };
 
+}  // namespace
+
 Program scan(const PlanHeader& header, std::uint32_t rank) {
   const ScanPlace place(header, rank);
   LaneBuilder lane;
@@ -166,14 +172,4 @@ Program scan(const PlanHeader& header, std::uint32_t rank) {
   return lane.take_program();
 }
 
-}  // namespace
-
-Program reduce_by_groups(const PlanHeader& header, std::uint32_t rank) {
-  switch (header.collective) {
-    case Collective::reduce_scatter: return reduce_scatter(header, rank);
-    case Collective::scan: return scan(header, rank);
-    default: return reduce_and_gather(header, rank);
-  }
-}
-
-}  // namespace rondo::planner
+}  // namespace rondo::planner::hierarchical

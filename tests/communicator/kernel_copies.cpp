@@ -5,7 +5,7 @@
 #include <numeric>
 #include <thread>
 
-#include "communicator/probe.hpp"
+#include "communicator/said.hpp"
 #include "communicator/trial.hpp"
 #include "support/catch.hpp"
 #include "support/death.hpp"
@@ -162,7 +162,7 @@ TEST_CASE("a block of an all_to_all_v is its sender's again when the call return
 TEST_CASE("a block of an all_to_all_v that the kernel can't read is an error that names its rank") {
   if (!kernel_copies()) return;
   // Between near cores of some processors slots are the shorter way, on which the rank would read the block itself.
-  probed_for_tests = 2000;
+  const Said far(2000);
   const auto body = [](Communicator& communicator) -> std::string {
     float* const in = map(communicator.rank() == 1 ? PROT_NONE : PROT_READ | PROT_WRITE);
     std::vector<std::uint64_t> to_other(2, mapped_bytes / 8);
@@ -172,7 +172,6 @@ TEST_CASE("a block of an all_to_all_v that the kernel can't read is an error tha
     return expect_error(done, Errc::peer_failed, {"buffer that rank 1", "all_to_all_v of f32"});
   };
   CHECK(complaints(run_processes(2, body)) == "");
-  probed_for_tests = 0;
 }
 
 TEST_CASE("who is through with an all_to_all_v and fails in its next call holds up nobody who still copies a block") {

@@ -1,7 +1,7 @@
 // Cores that move: the ranks probe their distance again at the same call, whatever they call, and plan anew where it has changed.
 #include <vector>
 
-#include "communicator/probe.hpp"
+#include "communicator/said.hpp"
 #include "communicator/trial.hpp"
 #include "rondo/topology.hpp"
 #include "support/catch.hpp"
@@ -51,7 +51,7 @@ std::string meet(Communicator& communicator, std::uint64_t times) {
   return "";
 }
 
-/// Calls for a bit longer than from one probe to the next, which comes somewhere among those of all sorts: one of 20,000 f32 counts as 40.
+/// Calls for more than from one probe to the next and less than twice that, some of them of all sorts: one of 20,000 f32 counts as 40.
 std::string call_much(Communicator& communicator) {
   if (auto wrong = meet(communicator, work_between_probes - 2000); !wrong.empty()) return wrong;
   for (std::uint64_t round = 0; round < 300; ++round)
@@ -94,12 +94,6 @@ std::string splits(Communicator& communicator) {
 
 /// So many small calls, a communicator's first, that the next one is behind a probe.
 std::string up_to_a_probe(Communicator& communicator) { return meet(communicator, work_between_probes); }
-
-/// What probes say from now on, however busy the machine is.
-struct Said {
-  explicit Said(double latency_ns) { probed_for_tests = latency_ns; }
-  ~Said() { probed_for_tests = 0; }
-};
 
 /// Ranks probe where each has a processor.
 bool may_probe() {
