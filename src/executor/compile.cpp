@@ -6,6 +6,7 @@
 
 #include "executor/blocks.hpp"
 #include "executor/check_slots.hpp"
+#include "executor/heard.hpp"
 #include "executor/mark_stores.hpp"
 #include "executor/rendezvous.hpp"
 #include "executor/set_aside.hpp"
@@ -279,15 +280,14 @@ class Compiler {
   }
 
   Result<void> compile_move(const Step& step, const ExecStep& exec_base) {
-    ExecStep exec = exec_base;
     std::uint32_t chunks = 1;
     for (const Operands* operands : {&step.sources, &step.destinations})
       for (const Operand& operand : *operands)
         if (operand.buffer != Buffer::link) chunks = std::max(chunks, operand.count);
     const bool premultiplies = request_.op == ReduceOp::premul_sum && is_reduction(header_.collective);
-    exec.finish = step.finish;
     for (std::uint32_t chunk = 0; chunk < chunks; ++chunk) {
-      ExecStep one = exec;
+      ExecStep one = exec_base;
+      one.finish = step.finish;
       one.first_operand = static_cast<std::uint32_t>(out_.operands.size());
       one.sources = static_cast<std::uint16_t>(step.sources.size());
       one.destinations = static_cast<std::uint16_t>(step.destinations.size());
@@ -368,7 +368,7 @@ class Compiler {
     out_.output_bytes = out_.block_bytes * blocks.output;
     if (out_.input_bytes < out_.output_bytes) out_.input_in_output = static_cast<std::int64_t>(request_.rank * out_.input_bytes);
     if (out_.output_bytes < out_.input_bytes) out_.input_in_output = -static_cast<std::int64_t>(request_.rank * out_.output_bytes);
-    out_.hears_all = out_.hears.size() + 1 == header_.ranks;
+    out_.hears_all = out_.hears.size() + 1 == header_.ranks || (!out_.links && ends_after_all_began(header_, request_.rank));
     out_.kernel = is_reduction(header_.collective) ? cpu_kernels().get(request_.op, request_.type) : nullptr;
     out_.divisor = request_.op == ReduceOp::avg && header_.ranks > 1 ? header_.ranks : 0;
     out_.plan_hash = request_.plan_hash;

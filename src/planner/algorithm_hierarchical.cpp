@@ -133,22 +133,25 @@ Cost predict_broadcast(const Terms& terms, const Shape& shape) {
   return {way.waits_ns, terms.work_ns(terms.lopsided(busiest + fill, all) + 2 * way.lines_ns, (4 + way.fellows) * terms.pieces), way.rounds, 2 * terms.block};
 }
 
-/// The root has to do with every block; leaders have copied those of their groups once more by then, or do so behind it, a piece at a time.
+/// The root has to do with every block; leaders have copied those of their groups once more by then, or do so behind it, a piece at a time. Each of a run of
+/// blocks is a step.
 Cost predict_blocks(const Terms& terms, const Shape& shape, bool gathers) {
   const Way way(terms, shape);
   const double far = (terms.ranks - 1) * terms.block;
-  double relay = 0, levels = 0;  // a byte of each block of a group, at each level; and how often
-  for_each_level(terms.cost, shape, terms.ranks, [&](double inner, double) {
+  double relays = 0, longest_relay = 0, levels = 0;  // a byte of each block of a group, at each level; and how often
+  for_each_level(terms.cost, shape, terms.ranks, [&](double inner, double outer) {
     if (inner == 1) return;
-    relay += inner * (terms.pull_within(inner) + terms.publish(1));
+    const double relay = inner * (terms.pull_within(gathers ? inner : outer) + terms.publish(1));
+    relays += relay;
+    longest_relay = std::max(longest_relay, relay);
     ++levels;
   });
   const double root = (gathers ? terms.pull(far) : terms.publish(far)) + terms.keep(terms.block);
   const double others = gathers ? terms.publish(far) : terms.pull(far);
-  const double fill = relay * terms.piece + (gathers ? terms.publish(terms.piece) : terms.pull(terms.piece));
+  const double fill = relays * terms.piece + (gathers ? terms.publish(terms.piece) : terms.pull(terms.piece));
   const double all = root + others + levels * terms.ranks * (terms.pull(terms.block) + terms.publish(terms.block));
-  const double moving = terms.lopsided(std::max(root, relay * terms.block) + fill, all);
-  return {way.waits_ns, terms.work_ns(moving + 2 * way.lines_ns, (4 + 2 * way.fellows) * terms.pieces), way.rounds, 2 * far};
+  const double moving = terms.lopsided(std::max(root, longest_relay * terms.block) + fill, all);
+  return {way.waits_ns, terms.work_ns(moving + 2 * way.lines_ns, (3 + way.fellows + terms.ranks) * terms.pieces), way.rounds, 2 * far};
 }
 
 /// The last rank hears from the most; before, the last one of the first group has seen that all who are outside it have heard what it told.
@@ -160,7 +163,7 @@ Cost predict_scan(const Terms& terms, const Shape& shape) {
     moving += terms.pull_among(read, inner, outer) + terms.add(read);
     outside = terms.ranks - inner;
   });
-  const double credits = terms.lines_among(terms.ranks - outside, terms.ranks) * (terms.ranks - outside);
+  const double credits = terms.pieces > 1 ? terms.lines_among(terms.ranks - outside, terms.ranks) * (terms.ranks - outside) : 0;
   return {way.waits_ns, terms.work_ns(moving + 2 * way.lines_ns + credits, (4 + 2 * way.fellows + outside) * terms.pieces), way.rounds,
           (2 + way.fellows) * terms.block};
 }

@@ -4,6 +4,7 @@
 #include "executor/compile.hpp"
 #include "executor/layouts.hpp"
 #include "executor/run.hpp"
+#include "planner/requests.hpp"
 #include "rondo/verifier.hpp"
 #include "support/catch.hpp"
 #include "support/plan_steps.hpp"
@@ -73,4 +74,27 @@ TEST_CASE("a root that waits for lines it never reads doesn't overwrite what its
   }
   CHECK(received == sent);
   CHECK(kept == sent);
+}
+
+TEST_CASE("who ends with what all ranks gave has heard of all of them, though not from each") {
+  struct Said {
+    Collective collective;
+    const char* algorithm;
+    std::vector<bool> all;
+  };
+  const auto said = GENERATE(Said{Collective::barrier, "dissemination", {true, true, true, true}}, Said{Collective::all_reduce, "ring", {true, true, true, true}},
+                             Said{Collective::gather, "knomial", {false, true, false, false}}, Said{Collective::reduce, "tree", {false, true, false, false}},
+                             Said{Collective::scan, "ring", {false, false, false, true}}, Said{Collective::broadcast, "ring", {false, false, false, false}});
+  INFO(to_string(said.collective) << " by " << said.algorithm);
+  const auto plan = plan_of(request_of(said.collective, 4, 4000, is_rooted(said.collective) ? 1 : 0), said.algorithm);
+  REQUIRE(plan);
+  for (std::uint32_t rank = 0; rank < 4; ++rank) {
+    CompileRequest compiled;
+    compiled.rank = rank;
+    compiled.count = request.count;
+    compiled.layout = staged_layout;
+    const auto executable = compile(lower(*plan), compiled);
+    REQUIRE(executable);
+    CHECK(executable->hears_all == said.all[rank]);
+  }
 }
