@@ -159,7 +159,7 @@ int main(int argc, char** argv) {
   const auto options = parse_options(argc, argv, status);
   if (!options) return status;
   // Here, once: ranks that have to say it themselves say it all.
-  if (auto environment = rondo::planning_options(); !environment) return explain(environment.error());
+  if (auto environment = rondo::planning_options(1); !environment) return explain(environment.error());
   if (options->threads) return run_threads(*options);
   if (options->ranks != 0) return run_processes(*options);
   auto communicator = rondo::Communicator::from_environment(communicator_options(*options));

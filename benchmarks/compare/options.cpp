@@ -126,7 +126,7 @@ Options parse_options(int argc, char** argv) {
   if (options.ranks.empty() || options.operations.empty() || options.types.empty() || options.libraries.empty() || options.sizes.empty()) {
     refuse("--ranks, --ops, --type, --sizes and --libraries each need a value");
   }
-  const auto environment = rondo::planning_options();  // said here, or every one of Rondo's ranks would say it
+  const auto environment = rondo::planning_options(1);  // said here, or every one of Rondo's ranks would say it
   if (!environment) refuse(rondo::to_string(environment.error()));
   return options;
 }

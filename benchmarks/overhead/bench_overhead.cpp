@@ -125,7 +125,7 @@ int main(int argc, char** argv) {
   app.add_option("--json", options.json, "write the figures to this file");
   int status = 0;
   if (!tool_support::parse(app, argc, argv, "bench_overhead", status)) return status;
-  if (auto environment = rondo::planning_options(); !environment) return fail(environment.error(), 2);
+  if (auto environment = rondo::planning_options(1); !environment) return fail(environment.error(), 2);
   auto calls = calls_report(options);
   if (!calls) return fail(calls.error());
   auto planning = planning_report();

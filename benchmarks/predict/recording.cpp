@@ -116,7 +116,7 @@ Result<std::vector<Recording>> read_recordings(const std::string& path) {
 Result<std::vector<Line>> replay(const Recording& recording) {
   const bool by_kernel = !recording.settings.symmetric && std::any_of(recording.lines.begin(), recording.lines.end(),
                                                                       [](const Line& line) { return line.algorithm.starts_with("direct"); });
-  const auto options = rondo::planning_options();
+  const auto options = rondo::planning_options(recording.settings.ranks);
   if (!options) return options.error();
   std::vector<Line> lines = recording.lines;
   rondo::CostModel cost;

@@ -18,10 +18,10 @@ struct PlanningOptions {
   PlanLimits limits;      ///< what a plan gets to run in
 };
 
-/// Those of a process's first communicator over shared memory, by RONDO_ALGORITHM, RONDO_STRICT, RONDO_INTEGRITY and RONDO_STAGING_BYTES.
+/// Those of a process's first communicator, of `ranks` ranks over shared memory, by RONDO_ALGORITHM, RONDO_STRICT, RONDO_INTEGRITY and RONDO_STAGING_BYTES.
 /// Errors: invalid_argument names the RONDO_ variable that makes no sense (any of them), its value and what would be accepted.
 /// The environment is read once; thread-safe.
-Result<PlanningOptions> planning_options();
+Result<PlanningOptions> planning_options(std::uint32_t ranks);
 
 /// The plan that a communicator with these options would run. Pure, as make_plan; errors as make_plan.
 Result<Plan> plan_call(const Topology& topology, const CostModel& cost, const PlanningOptions& options, const Request& request);
@@ -30,7 +30,7 @@ Result<Plan> plan_call(const Topology& topology, const CostModel& cost, const Pl
 struct PlanningScene {
   Topology topology;        ///< with its ranks
   CostModel cost;           ///< of this topology
-  PlanningOptions options;  ///< planning_options(), with links between machines where the ranks are on several
+  PlanningOptions options;  ///< planning_options() for them, with links between machines where the ranks are on several
 };
 
 /// `ranks` ranks spread over the processors of a machine that has none; none given: this machine, with the figures that were measured on it.

@@ -213,7 +213,7 @@ Result<CommunicatorParts> join(Bootstrap& bootstrap, std::uint32_t rank, std::ui
                                std::uint32_t ranks_here) {
   const std::int64_t deadline_ns = deadline_after(options.bootstrap_timeout);
   if (!config()) return config().error();
-  auto share = take_share(config()->staging_bytes, ranks_here);
+  auto share = take_share(config()->staging_bytes, size, ranks_here);
   if (!share) return share.error();
   crash_point("creation: share taken");
 

@@ -35,7 +35,7 @@ std::uint64_t staging_budget(const MachineFacts& facts) {
 
 /// Address space of a rank's segment in a job of processes.
 std::uint64_t whole_segment_bytes(const MachineFacts& facts, std::uint32_t ranks) {
-  return segment_bytes(first_share(staging_budget(facts)), ranks) + room_for_children;
+  return segment_bytes(first_share(staging_budget(facts), ranks), ranks) + room_for_children;
 }
 
 std::string printed(const std::optional<std::uint64_t>& limit) { return limit ? std::to_string(*limit) : "unlimited"; }

@@ -7,7 +7,7 @@
 namespace rondo {
 
 Result<PlanningScene> planning_scene(std::optional<Topology> machine, std::uint32_t ranks) {
-  auto options = planning_options();
+  auto options = planning_options(ranks);
   if (!options) return options.error();
   const bool here = !machine;
   if (here) {

@@ -25,14 +25,14 @@ Result<Config> settings() {
   return *config();
 }
 
-Result<PlanningOptions> planning_options() {
+Result<PlanningOptions> planning_options(std::uint32_t ranks) {
   auto set = settings();
   if (!set) return set.error();
   PlanningOptions options;
   options.algorithm = std::move(set->algorithm);
   options.strict = set->strict;
   options.checked = set->integrity;
-  options.limits = limits_of(main_layout(first_share(set->staging_bytes)));
+  options.limits = limits_of(main_layout(first_share(set->staging_bytes, ranks)));
   return options;
 }
 

@@ -108,7 +108,7 @@ class Communicator::Impl::Split {
     if (!takes_part()) return;
     bid_.epoch = parent_.parts_.family->next_epoch();
     const auto set = config();
-    auto share = set ? take_share(set->staging_bytes, parent_.parts_.ranks_here) : Result<StagingShare>(set.error());
+    auto share = set ? take_share(set->staging_bytes, parent_.size(), parent_.parts_.ranks_here) : Result<StagingShare>(set.error());
     if (!share) {
       failure_ = share.error();
       return;

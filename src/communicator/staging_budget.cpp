@@ -9,8 +9,7 @@
 namespace rondo {
 namespace {
 
-constexpr std::uint64_t first_share_bytes = std::uint64_t{17} << 18;  ///< two rings of 2 MiB, and control words
-constexpr std::uint64_t later_share_bytes = std::uint64_t{1} << 19;
+constexpr std::uint64_t share_unit = std::uint64_t{64} << 10;  ///< shares of several are whole ones
 
 // The budget is the process's by definition; it is the only state here that no communicator owns.
 std::mutex mutex;
@@ -20,17 +19,24 @@ std::uint64_t left_of(std::uint64_t limit) { return limit > taken ? limit - take
 
 std::uint64_t limit_for_collectives(std::uint64_t budget_bytes) { return budget_bytes / 8 * 7; }
 
-// The first communicator's ranks get all they can use, the next ones less; when most is gone the others share what is left, ever less each. Where
-// ranks are threads a process needs several shares for each communicator, and keeps more for those to come. A communicator that is shrunk keeps its control
-// words until it is destroyed: so that the one in its place gets as much as it had, the first ones leave room for them.
-std::uint64_t next_share(std::uint64_t budget_bytes, std::uint64_t gone, std::uint64_t left, std::uint32_t ranks_here) {
+// What a rank can use: two rings of slots and control words. Two ranks gain by up to 1.5 MiB in a ring (0004-slot-protocol.md); where there are more, a ring has
+// slots for each of them, and longer ones move more at once.
+std::uint64_t useful_bytes(std::uint32_t size) {
+  const std::uint64_t ring = std::clamp(std::uint64_t{size} << 18, std::uint64_t{3} << 19, std::uint64_t{2} << 20);
+  return 2 * ring + ring / 8;
+}
+
+// The first communicator's ranks get all they can use, each later one's half of what is left but for a reserve, and when that is gone the others share the
+// reserve, ever less each. Where ranks are threads a process needs several shares for each communicator, and keeps more for those to come. A communicator that
+// is shrunk keeps its control words until it is destroyed: so that the one in its place gets as much, shares are whole units, and the first leaves room.
+std::uint64_t next_share(std::uint64_t budget_bytes, std::uint64_t gone, std::uint64_t left, std::uint32_t size, std::uint32_t ranks_here) {
   const std::uint64_t ranks = std::max(1u, ranks_here), sixteenth = budget_bytes / 16;
   const std::uint64_t for_first = ranks == 1 ? 9 * sixteenth : 8 * sixteenth, for_later = ranks == 1 ? 13 * sixteenth : 10 * sixteenth;
   const std::uint64_t for_shrunk = sixteenth / 4;
-  const std::uint64_t first = std::min(first_share_bytes, (for_first - for_shrunk) / ranks), later = std::min(later_share_bytes, 2 * sixteenth / ranks);
-  std::uint64_t wanted = left / 32;
+  const std::uint64_t useful = useful_bytes(size), first = std::min(useful, (for_first - for_shrunk) / ranks);
+  const std::uint64_t later = std::min(useful, (for_later - std::min(for_later, gone)) / 2 / ranks) / share_unit * share_unit;
+  std::uint64_t wanted = std::max(later, left / 32);
   if (gone + first <= for_first) wanted = first;
-  else if (gone + later <= for_later) wanted = later;
   return std::max(least_share(), wanted / area_page * area_page);
 }
 
@@ -58,12 +64,12 @@ void StagingShare::shrink(std::uint64_t bytes) {
   bytes_ = bytes;
 }
 
-std::uint64_t first_share(std::uint64_t budget_bytes) { return next_share(budget_bytes, 0, limit_for_collectives(budget_bytes), 1); }
+std::uint64_t first_share(std::uint64_t budget_bytes, std::uint32_t size) { return next_share(budget_bytes, 0, limit_for_collectives(budget_bytes), size, 1); }
 
-Result<StagingShare> take_share(std::uint64_t budget_bytes, std::uint32_t ranks_here) {
+Result<StagingShare> take_share(std::uint64_t budget_bytes, std::uint32_t size, std::uint32_t ranks_here) {
   const std::lock_guard lock(mutex);
   const std::uint64_t left = left_of(limit_for_collectives(budget_bytes));
-  return take(next_share(budget_bytes, taken, left, ranks_here), left, budget_bytes, "a rank of a communicator");
+  return take(next_share(budget_bytes, taken, left, size, ranks_here), left, budget_bytes, "a rank of a communicator");
 }
 
 Result<StagingShare> take_pair_share(std::uint64_t budget_bytes, std::uint64_t bytes) {

@@ -10,6 +10,8 @@
 #include "executor/mark_stores.hpp"
 #include "executor/rendezvous.hpp"
 #include "executor/set_aside.hpp"
+#include "executor/slot_writer.hpp"
+#include "plan/ring.hpp"
 
 namespace rondo {
 namespace {
@@ -147,15 +149,13 @@ class Compiler {
     return {};
   }
 
-  /// A line that a peer has read is slow to write again until it has left that peer's caches, so slots are taken in turn from as much of the
-  /// staging as is worth it, more than the plan asks for (docs/design/0004-slot-protocol.md has the figures). In rooted calls a rank sends
-  /// or receives: where roots rotate between two ranks, each writes the slots of one call parity alone, and so goes round twice as fast.
+  /// A line that a peer has read is slow to write again until it has left that peer's caches: slots are taken in turn from more staging than the plan asks for.
   void form_ring() {
     constexpr std::uint64_t least_bytes = 2u << 10;  // of a call: below, what has just been written is soonest written again
-    if (out_.inlined || header_.scratch_chunks == 0 || request_.reach == Reach::messages) return;  // then nobody else reads scratch
+    out_.writer = only_writer(out_.plan);
+    if (out_.writer == no_writer || request_.reach == Reach::messages) return;  // then nobody else reads scratch
     if (out_.slot_stride * std::min<std::uint64_t>(header_.depth, out_.pieces) < least_bytes) return;
-    const std::uint64_t ring_bytes = request_.ring_bytes * (is_rooted(header_.collective) ? 2 : 1);
-    const std::uint64_t room = std::min(ring_bytes, request_.layout.half_bytes) / out_.slot_stride;
+    const std::uint64_t room = std::min(ring_bytes_of(header_.collective, request_.ring_bytes), request_.layout.half_bytes) / out_.slot_stride;
     out_.ring_slots = std::max<std::uint64_t>(header_.depth, room);
     if (room >= header_.depth) out_.slots_per_call = std::min(out_.pieces, out_.ring_slots);
   }

@@ -21,7 +21,7 @@ struct CompileRequest {
   bool copies_beat_stores = false;                       ///< StoreTraits of the processor that will run it
   bool claims_pay = false;                               ///< likewise
   bool pulls_beat_copies = false;                        ///< likewise
-  std::uint64_t ring_bytes = 0;  ///< slots of a call parity are taken in turn: of as many bytes, where there are so many. Equal on all ranks
+  std::uint64_t ring_bytes = 0;  ///< slots of a half are taken in turn: the machine's figure for as many bytes, where there are so many. Equal on all ranks
   std::uint64_t plan_hash = 0;
   Reach reach = Reach::memory;  ///< beyond it the plan has links that stay links, which a message transport serves
   bool direct = false;         ///< peers' buffers can be read, as plans of protocol direct do

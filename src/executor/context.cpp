@@ -1,7 +1,5 @@
 #include "executor/context.hpp"
 
-#include "executor/executable.hpp"
-
 namespace rondo {
 
 std::uint32_t CallIdentity::digest() const {
@@ -19,6 +17,7 @@ Context::Context(ContextLayout layout, std::uint32_t rank, std::vector<std::byte
       rank_(rank),
       areas_(std::move(areas)),
       members_(std::move(members)),
+      written_alone_(areas_.size(), 0),
       transport_(transport),
       first_channel_(first_channel) {
   for (std::uint64_t parity = 0; parity < 2; ++parity) {

@@ -5,9 +5,11 @@
 #include <atomic>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "executor/call_numbers.hpp"
+#include "executor/executable.hpp"
 #include "executor/slot_layout.hpp"
 #include "rondo/transport.hpp"
 #include "rondo/types.hpp"
@@ -98,8 +100,26 @@ class Context {
     return at<InlineLine>(rank, inline_lines_[parity]) + first;
   }
   bool mapped(std::uint32_t rank) const { return areas_[rank] != nullptr; }
-  /// Base table of a parity; entries 0 and 1 (input, output) are the running call's.
-  std::byte** bases(std::uint64_t parity) { return bases_[parity & 1].data(); }
+  /// Which half of each member's staging a call uses, as base table, whose entries 0 and 1 (input, output) are that call's; and how many calls before it took
+  /// turns in them.
+  struct Halves {
+    std::byte** bases;
+    std::uint64_t earlier;
+  };
+  /// Of the call that begins, in which `writer`'s slots alone are written, or those of several_writers, or of no_writer.
+  Halves take_halves(std::uint32_t writer) {
+    turn(writer);
+    std::uint64_t calls = 0;
+    if (writer == several_writers) calls = ++written_together_;
+    else if (writer != no_writer) calls = ++written_alone_[writer];
+    return {bases_[turn_].data(), calls >> 1};
+  }
+  /// It didn't begin.
+  void give_back_halves(std::uint32_t writer) {
+    turn(writer);
+    if (writer == several_writers) --written_together_;
+    else if (writer != no_writer) --written_alone_[writer];
+  }
 
   SleepLine& sleep_line(std::uint32_t rank) const { return *at<SleepLine>(rank, layout_.sleep()); }
   /// After a signal: wakes the peers that sleep, and says how many threads these were.
@@ -125,11 +145,20 @@ class Context {
     return reinterpret_cast<T*>(areas_[rank] + offset);
   }
 
+  /// Whoever may write takes the other half (docs/design/0004-slot-protocol.md, "Halves").
+  void turn(std::uint32_t writer) {
+    if (writer == several_writers) turn_ ^= 1;
+    else if (writer != no_writer) std::swap(bases_[0][base_staging + writer], bases_[1][base_staging + writer]);
+  }
+
   ContextLayout layout_;
   std::uint32_t rank_;
   std::vector<std::byte*> areas_;
   std::vector<std::uint32_t> members_;
-  std::vector<std::byte*> bases_[2];
+  std::vector<std::byte*> bases_[2];          ///< all that differs is which half of each member's staging they name
+  std::uint64_t turn_ = 0;                    ///< whose entries are the halves that were written last
+  std::uint64_t written_together_ = 0;        ///< calls in which several ranks' slots were
+  std::vector<std::uint64_t> written_alone_;  ///< by rank: calls in which its slots alone were
   std::uint64_t inline_lines_[2];  ///< where they begin in an area, by parity
   Transport* transport_;
   std::uint32_t first_channel_;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "executor/slot_layout.hpp"
 #include "rondo/kernels.hpp"
 #include "rondo/plan.hpp"
 
@@ -39,7 +40,7 @@ struct ExecOperand {
   bool is_in(std::uint32_t buffer) const { return kind == user && base == buffer; }
 };
 
-/// Base table: 0 the input, 1 the output, 2 + r rank r's staging for this call's parity, then all ranks' inputs and all ranks' outputs: of
+/// Base table: 0 the input, 1 the output, 2 + r the half of rank r's staging that is this call's, then all ranks' inputs and all ranks' outputs: of
 /// direct plans, those that this rank reads.
 inline constexpr std::uint32_t base_input = 0;
 inline constexpr std::uint32_t base_output = 1;
@@ -112,7 +113,8 @@ struct Executable {
   std::uint64_t piece_bytes = 0;
   std::uint64_t slot_stride = 0;     ///< bytes from one slot of the scratch to the next
   std::uint64_t ring_slots = 1;      ///< slots of each scratch chunk that are taken in turn: as many as the plan asks for, or more
-  std::uint64_t slots_per_call = 0;  ///< how many of them further the next call of this parity begins
+  std::uint64_t slots_per_call = 0;  ///< how many of them further the next call in these halves begins
+  std::uint32_t writer = several_writers;  ///< the one rank in whose slots it writes, or no_writer: the others keep their halves for the next call
   std::uint32_t element_bytes = 1;
   std::uint32_t divisor = 0;         ///< avg: what a finishing step divides by
   Kernel kernel = nullptr;           ///< null for calls that combine nothing

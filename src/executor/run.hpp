@@ -200,7 +200,7 @@ class BasicRun {
   std::byte** bases_ = nullptr;
   std::uint64_t call_ = 0;
   std::uint64_t parity_ = 0;
-  std::uint64_t first_slot_ = 0;  ///< of this call, in the ring of its half of the staging
+  std::uint64_t first_slot_ = 0;  ///< of this call, in the ring of its halves of the staging
   std::uint32_t digest_ = 0;    ///< of this call, for its record
   std::uint32_t history_ = 0;   ///< of all calls up to this one, for its flags
   std::uint32_t disagreeing_ = 0;

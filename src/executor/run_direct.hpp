@@ -53,6 +53,7 @@ template <bool digests>
 void BasicRun<digests>::withdraw() {
   if (entered_ && says_when_it_touches()) context_->status(context_->rank()).reads.store(0, std::memory_order_release);
   entered_ = false;
+  context_->give_back_halves(executable_->writer);
   --context_->call;
   context_->history = history_before_;
 }

@@ -26,9 +26,10 @@ void BasicRun<digests>::begin(Context& context, const Executable& executable, co
     history_ = context.history = chained(context.history, digest);
   }
   identity_ = &identity;
-  first_slot_ = executable.slots_per_call != 0 ? (call_ >> 1) * executable.slots_per_call % executable.ring_slots : 0;
+  const Context::Halves halves = context.take_halves(executable.writer);
+  first_slot_ = executable.slots_per_call != 0 ? halves.earlier * executable.slots_per_call % executable.ring_slots : 0;
   scale_ = binding.scale;
-  bases_ = context.bases(parity_);
+  bases_ = halves.bases;
   // The plan never writes an input; the base table is shared with outputs, hence the cast.
   bases_[base_input] = static_cast<std::byte*>(const_cast<void*>(binding.input));
   bases_[base_output] = static_cast<std::byte*>(binding.output);

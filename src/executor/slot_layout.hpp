@@ -80,6 +80,9 @@ struct alignas(line_pair) LaneLine {
   SharedWord checked_as;     ///< under the thread sanitizer: by which address it knows the lane (thread_checker.hpp)
 };
 inline constexpr std::uint64_t no_buffer = ~std::uint64_t{0};
+/// Of a call in which not just one member's slots are written: those of several, or none.
+inline constexpr std::uint32_t several_writers = ~std::uint32_t{0};
+inline constexpr std::uint32_t no_writer = several_writers - 1;
 
 /// A tiny message with its flag (call << 32 | history) in one cache line.
 struct alignas(cache_line) InlineLine {

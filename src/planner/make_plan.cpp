@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "plan/ring.hpp"
 #include "planner/algorithm.hpp"
 #include "planner/crossing.hpp"
 #include "planner/terms.hpp"
@@ -98,7 +99,7 @@ std::uint32_t depth_of(const CostModel& cost, const PlanLimits& limits, const Re
   if (shape.protocol != Protocol::staged || shape.lowered_chunks == 0 || limits.reach != Reach::memory) return shape.depth;
   const Terms terms(request, cost, limits, shape);
   if (terms.pieces <= shape.depth) return shape.depth;
-  const double ring = static_cast<double>(std::min(cost.ring_bytes * (is_rooted(request.collective) ? 2 : 1), limits.staging_bytes));
+  const double ring = static_cast<double>(std::min(ring_bytes_of(request.collective, cost.ring_bytes), limits.staging_bytes));
   const double slots = ring / (terms.piece * terms.in_scratch * shape.lowered_chunks);
   return std::max(shape.depth, static_cast<std::uint32_t>(std::min({slots, terms.pieces, deepest})));
 }

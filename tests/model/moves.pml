@@ -274,6 +274,7 @@ inline enter() {
   :: !strayed -> strayed = true; strays[me] = true; alone = 1; choose()
   :: true
   fi;
-  record[LINE(me)] = 1 + NOW * 32 + what * 2 + alone
+  record[LINE(me)] = 1 + NOW * 32 + what * 2 + alone;
 #endif
+  halves = halves ^ TURNED
 }

@@ -13,6 +13,7 @@
 
 active [RANKS] proctype rank() {
   byte me = _pid, what, piece, got, heard, cleared, suspect, i, past;
+  byte halves;  /* Context::turn_ and bases_: in which half of each rank's staging this call is */
 #if DISAGREE
   bit alone;  /* in this very call the rank strays */
 #endif
@@ -242,5 +243,5 @@ leaving:
   od;
 
 ended:
-  atomic { what = 0; piece = 0; got = 0; heard = 0; cleared = 0; suspect = 0; past = 0 }
+  atomic { what = 0; piece = 0; got = 0; heard = 0; cleared = 0; suspect = 0; past = 0; halves = 0 }
 }

@@ -73,6 +73,8 @@
 #define FINISH_ANYHOW 21      /* a rank that fails says that it has finished */
 #define RULE_OF_ONE 22        /* one peer that was heard from speaks for all */
 #define ANY_ORDER 23          /* a flag that says another call is taken for this one's */
+#define HALF_KEPT 24          /* who writes alone stays in its half */
+#define HALVES_UNLIKE 25      /* of a call with one writer the last rank takes it that all take their other halves */
 
 #if CALLS
 #define SPAN (CALLS + 2)
@@ -96,7 +98,7 @@ byte state[RANKS];                           /* StatusLine::state */
 byte culprit[RANKS];                         /* the last words: whom a failed rank blames */
 bool gone[RANKS];                            /* the lifeline hung up */
 byte progress[2 * RANKS];                    /* LaneLine::progress, of two lanes: 1 + call * SIGNALS + signals; 0: too old for anybody */
-byte slot[2 * SLOTS * RANKS];                /* staging of both parities: what piece of which call lies there */
+byte slot[2 * SLOTS * RANKS];                /* both halves of the staging: what piece of which call lies there */
 byte line[2 * RANKS];                        /* InlineLine::payload, of both parities */
 byte flag[2 * RANKS];                        /* InlineLine::flag */
 #if DISAGREE
@@ -159,7 +161,8 @@ byte crashes = CRASHES;
   (progress[LANE(rank, lane)] != 0 && IS_PAST(progress[LANE(rank, lane)] - 1, NOW * SIGNALS + (count), SPAN * SIGNALS))
 #endif
 
-/* Run::slot_of, Run::begin: each call begins behind the slots of the one before, whichever plan that was. */
+/* Run::slot_of, Run::begin: each call begins behind the slots of the one before, whichever plan that was. The code counts the calls that write slots, and those in
+   which one rank alone does; any number will do that all ranks agree on. */
 #define PIECES(which) \
   ((which) == LONG -> LONG_PIECES : ((which) == ALL -> ALL_PIECES : ((which) == SEND -> 2 : \
    ((which) == PUT -> LAST : ((which) == RING -> RING_PIECES : 1)))))
@@ -169,7 +172,19 @@ byte crashes = CRASHES;
 #else
 #define FIRST_SLOT(which) (((NOW >> 1) * SLOTS_PER_CALL(which)) % SLOTS)
 #endif
-#define SLOT(owner, piece) slot[((owner) * 2 + PARITY) * SLOTS + (FIRST_SLOT(what) + (piece)) % SLOTS]
+#define SLOT(owner, piece) slot[((owner) * 2 + ((halves >> (owner)) & 1)) * SLOTS + (FIRST_SLOT(what) + (piece)) % SLOTS]
 #define LINE(owner) ((owner) * 2 + PARITY)
 
 #define ROOT (what == SHORT -> LAST : (what == SEND -> 1 : 0))
+
+/* Context::turn: whose half is the other one from this call on, a bit for each rank. Only rooted calls are known to have one writer (SEND isn't). */
+#define TURNED_BY(ones) ((what == TINY || what == TINY_ROOT) -> 0 : ((what == LONG || what == SHORT) -> ones : EVERYBODY))
+#if MUTANT == NO_PARITY
+#define TURNED 0
+#elif MUTANT == HALF_KEPT
+#define TURNED TURNED_BY(0)
+#elif MUTANT == HALVES_UNLIKE
+#define TURNED TURNED_BY((me == LAST -> EVERYBODY : BIT(ROOT)))
+#else
+#define TURNED TURNED_BY(BIT(ROOT))
+#endif
