@@ -19,8 +19,8 @@ std::uint64_t left_of(std::uint64_t limit) { return limit > taken ? limit - take
 
 std::uint64_t limit_for_collectives(std::uint64_t budget_bytes) { return budget_bytes / 8 * 7; }
 
-// What a rank can use: two rings of slots and control words. Two ranks gain by up to 1.5 MiB in a ring (0004-slot-protocol.md); where there are more, a ring has
-// slots for each of them, and longer ones move more at once.
+// What a rank can use: two rings of slots and control words. Two ranks gain by up to 1.5 MiB in a ring (0004-slot-protocol.md); where there are more, a ring
+// has slots for each of them, and longer ones move more at once.
 std::uint64_t useful_bytes(std::uint32_t size) {
   const std::uint64_t ring = std::clamp(std::uint64_t{size} << 18, std::uint64_t{3} << 19, std::uint64_t{2} << 20);
   return 2 * ring + ring / 8;

@@ -83,7 +83,8 @@ TEST_CASE("who ends with what all ranks gave has heard of all of them, though no
     std::vector<bool> all;
   };
   const auto said = GENERATE(Said{Collective::barrier, "dissemination", {true, true, true, true}},
-                             Said{Collective::all_reduce, "ring", {true, true, true, true}}, Said{Collective::gather, "knomial", {false, true, false, false}}, Said{Collective::reduce, "tree", {false, true, false, false}},
+                             Said{Collective::all_reduce, "ring", {true, true, true, true}},
+                             Said{Collective::gather, "knomial", {false, true, false, false}}, Said{Collective::reduce, "tree", {false, true, false, false}},
                              Said{Collective::scan, "ring", {false, false, false, true}}, Said{Collective::broadcast, "ring", {false, false, false, false}});
   INFO(to_string(said.collective) << " by " << said.algorithm);
   const auto plan = plan_of(request_of(said.collective, 4, 4000, is_rooted(said.collective) ? 1 : 0), said.algorithm);
