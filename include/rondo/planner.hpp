@@ -35,7 +35,7 @@ struct Request {
 /// What the machine gives a plan to run in. All ranks must plan with equal values. The defaults are what a communicator
 /// over shared memory has.
 struct PlanLimits {
-  std::uint64_t staging_bytes = 500u << 10;  ///< slots of one rank for one call (one parity half)
+  std::uint64_t staging_bytes = 500u << 10;  ///< slots of one rank for one call (half of what it has)
   std::uint32_t inline_bytes = 32 * 56;      ///< inlined scratch of one rank for one call: payload bytes of its flags' lines
   std::uint32_t slot_header_bytes = 0;       ///< of each slot, besides its chunk's piece
   Reach reach = Reach::memory;               ///< beyond memory that all share, plans are made of links (send/recv)

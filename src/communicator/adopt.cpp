@@ -71,12 +71,12 @@ Result<void> Communicator::Impl::adopt_plan(Channel& channel, const Plan& plan, 
                  0, "use_plan"};
   if (unverified && parts_.options.strict)
     return Error{Errc::unsupported, "plan '" + plan.header.algorithm + "' is not verified, and this communicator is strict", 0, "use_plan"};
-  Strictness strictness = Strictness::loose;
+  std::optional<Strictness> strictness;
   if (!unverified) {
     auto proved = prove(plan, "");
     if (!proved) return proved.error();
     strictness = proved->strictness;
-    if (parts_.options.strict && strictness == Strictness::loose)
+    if (parts_.options.strict && proved->strictness == Strictness::loose)
       return Error{Errc::unsupported, "plan '" + plan.header.algorithm + "' is not strict, as this communicator is: " + proved->departure, 0, "use_plan"};
   }
   const Reach reach = channel.cache.source().options.limits.reach;

@@ -99,7 +99,7 @@ Result<const PreparedPlan*> PlanCache::find(const PlanKey& asked) {
   if (const PreparedPlan* prepared = repeated(asked)) return prepared;
   if (const auto found = prepared_.find(asked); found != prepared_.end()) return note(asked, found->second.get());
   const auto imported = imported_.find(asked.collective);
-  if (imported != imported_.end() && source_.options.strict && !is_strict(imported->second.strictness, asked.type))
+  if (imported != imported_.end() && source_.options.strict && !is_strict(imported->second.proved.value_or(Strictness::loose), asked.type))
     return Error{Errc::unsupported,
                  "plan '" + imported->second.plan.header.algorithm + "' stores results that are combined in part, which rounds " +
                      std::string(to_string(asked.type)) + "; this communicator is strict", 0, "call"};
@@ -126,6 +126,7 @@ Result<const PreparedPlan*> PlanCache::find(const PlanKey& asked) {
   request.ring_bytes = source_.cost.ring_bytes;
   request.pulls_beat_copies = source_.stores.pulls_beat_copies;
   request.plan_hash = imported != imported_.end() ? imported->second.hash : header_hash(planned->header);
+  request.proved = imported == imported_.end() || imported->second.proved;
   request.reach = source_.options.limits.reach;
   request.checked = source_.options.checked;
   request.fetches = !key.symmetric && imported == imported_.end() && planned->header.protocol == Protocol::direct;
@@ -153,9 +154,9 @@ const PreparedPlan* PlanCache::note(const PlanKey& key, const PreparedPlan* prep
   return prepared;
 }
 
-void PlanCache::use(Plan plan, std::optional<Plan> direct, std::uint64_t hash, Strictness strictness) {
+void PlanCache::use(Plan plan, std::optional<Plan> direct, std::uint64_t hash, std::optional<Strictness> proved) {
   const Collective collective = plan.header.collective;
-  imported_.insert_or_assign(collective, Imported{std::move(plan), std::move(direct), hash, strictness});
+  imported_.insert_or_assign(collective, Imported{std::move(plan), std::move(direct), hash, proved});
   clear();
 }
 

@@ -127,9 +127,9 @@ class PlanCache {
   /// The prepared plan of a call whose key makes sense; valid until clear(). Errors as make_plan and compile.
   Result<const PreparedPlan*> find(const PlanKey& asked);
 
-  /// From now on calls of this collective run `plan` (already lowered for this cache's links), which is as strict as that; where peers can read
-  /// the call's buffers `direct`, if it isn't empty.
-  void use(Plan plan, std::optional<Plan> direct, std::uint64_t hash, Strictness strictness);
+  /// From now on calls of this collective run `plan` (already lowered for this cache's links), which is proved to be as strict as that, if it is proved at all;
+  /// where peers can read the call's buffers `direct`, if it isn't empty.
+  void use(Plan plan, std::optional<Plan> direct, std::uint64_t hash, std::optional<Strictness> proved);
 
   /// The neutral plan of a call, with the candidates. `alias`: of this rank's buffers, which predictions are for; the plan is the same.
   Result<Plan> plan(const PlanKey& key, Alias alias = Alias::any) const;
@@ -152,7 +152,7 @@ class PlanCache {
     Plan plan;
     std::optional<Plan> direct;
     std::uint64_t hash;
-    Strictness strictness;
+    std::optional<Strictness> proved;
   };
 
   PlanSource source_;

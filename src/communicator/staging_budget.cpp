@@ -9,8 +9,6 @@
 namespace rondo {
 namespace {
 
-constexpr std::uint64_t share_unit = std::uint64_t{64} << 10;  ///< shares of several are whole ones
-
 // The budget is the process's by definition; it is the only state here that no communicator owns.
 std::mutex mutex;
 std::uint64_t taken = 0;
@@ -27,16 +25,17 @@ std::uint64_t useful_bytes(std::uint32_t size) {
 }
 
 // The first communicator's ranks get all they can use, each later one's half of what is left but for a reserve, and when that is gone the others share the
-// reserve, ever less each. Where ranks are threads a process needs several shares for each communicator, and keeps more for those to come. A communicator that
-// is shrunk keeps its control words until it is destroyed: so that the one in its place gets as much, shares are whole units, and the first leaves room.
+// reserve, ever less each. Where ranks are threads a process needs several shares for each communicator, all alike, and keeps more for those to come. A
+// communicator that is shrunk keeps its control words until it is destroyed: so that the one in its place gets as much, what is gone counts by whole units.
 std::uint64_t next_share(std::uint64_t budget_bytes, std::uint64_t gone, std::uint64_t left, std::uint32_t size, std::uint32_t ranks_here) {
   const std::uint64_t ranks = std::max(1u, ranks_here), sixteenth = budget_bytes / 16;
   const std::uint64_t for_first = ranks == 1 ? 9 * sixteenth : 8 * sixteenth, for_later = ranks == 1 ? 13 * sixteenth : 10 * sixteenth;
-  const std::uint64_t for_shrunk = sixteenth / 4;
+  const std::uint64_t for_shrunk = sixteenth / 4, counted = gone / for_shrunk * for_shrunk;
   const std::uint64_t useful = useful_bytes(size), first = std::min(useful, (for_first - for_shrunk) / ranks);
-  const std::uint64_t later = std::min(useful, (for_later - std::min(for_later, gone)) / 2 / ranks) / share_unit * share_unit;
-  std::uint64_t wanted = std::max(later, left / 32);
+  const std::uint64_t later = std::min(useful, ranks == 1 ? (for_later - std::min(for_later, counted)) / 2 : 2 * sixteenth / ranks);
+  std::uint64_t wanted = left / 32;
   if (gone + first <= for_first) wanted = first;
+  else if (gone + later <= for_later) wanted = std::max(wanted, later);
   return std::max(least_share(), wanted / area_page * area_page);
 }
 

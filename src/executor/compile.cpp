@@ -368,7 +368,7 @@ class Compiler {
     out_.output_bytes = out_.block_bytes * blocks.output;
     if (out_.input_bytes < out_.output_bytes) out_.input_in_output = static_cast<std::int64_t>(request_.rank * out_.input_bytes);
     if (out_.output_bytes < out_.input_bytes) out_.input_in_output = -static_cast<std::int64_t>(request_.rank * out_.output_bytes);
-    out_.hears_all = out_.hears.size() + 1 == header_.ranks || (!out_.links && ends_after_all_began(header_, request_.rank));
+    out_.hears_all = out_.hears.size() + 1 == header_.ranks || (request_.proved && ends_after_all_began(header_, request_.rank));
     out_.kernel = is_reduction(header_.collective) ? cpu_kernels().get(request_.op, request_.type) : nullptr;
     out_.divisor = request_.op == ReduceOp::avg && header_.ranks > 1 ? header_.ranks : 0;
     out_.plan_hash = request_.plan_hash;

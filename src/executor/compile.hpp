@@ -23,6 +23,7 @@ struct CompileRequest {
   bool pulls_beat_copies = false;                        ///< likewise
   std::uint64_t ring_bytes = 0;  ///< slots of a half are taken in turn: the machine's figure for as many bytes, where there are so many. Equal on all ranks
   std::uint64_t plan_hash = 0;
+  bool proved = false;          ///< the plan is right, and who ends with what all ranks gave knows so that all have entered (heard.hpp)
   Reach reach = Reach::memory;  ///< beyond it the plan has links that stay links, which a message transport serves
   bool direct = false;         ///< peers' buffers can be read, as plans of protocol direct do
   bool agrees = false;         ///< direct, but a rank may pass buffers that can't be read: all find out before they do anything

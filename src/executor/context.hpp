@@ -100,8 +100,8 @@ class Context {
     return at<InlineLine>(rank, inline_lines_[parity]) + first;
   }
   bool mapped(std::uint32_t rank) const { return areas_[rank] != nullptr; }
-  /// Which half of each member's staging a call uses, as base table, whose entries 0 and 1 (input, output) are that call's; and how many calls before it took
-  /// turns in them.
+  /// Which half of each member's staging a call uses, as base table, whose entries 0 and 1 (input, output) are that call's; and after how many calls there the
+  /// ring of slots goes on.
   struct Halves {
     std::byte** bases;
     std::uint64_t earlier;
@@ -109,16 +109,15 @@ class Context {
   /// Of the call that begins, in which `writer`'s slots alone are written, or those of several_writers, or of no_writer.
   Halves take_halves(std::uint32_t writer) {
     turn(writer);
-    std::uint64_t calls = 0;
-    if (writer == several_writers) calls = ++written_together_;
-    else if (writer != no_writer) calls = ++written_alone_[writer];
+    count(writer, 1);
+    // A writer's own calls go on where it last was. Where several write, some may have written alone besides, and in turn with these: all calls count.
+    const std::uint64_t calls = writer < size() ? written_together_ + written_alone_[writer] : written_;
     return {bases_[turn_].data(), calls >> 1};
   }
   /// It didn't begin.
   void give_back_halves(std::uint32_t writer) {
     turn(writer);
-    if (writer == several_writers) --written_together_;
-    else if (writer != no_writer) --written_alone_[writer];
+    count(writer, ~std::uint64_t{0});
   }
 
   SleepLine& sleep_line(std::uint32_t rank) const { return *at<SleepLine>(rank, layout_.sleep()); }
@@ -150,6 +149,11 @@ class Context {
     if (writer == several_writers) turn_ ^= 1;
     else if (writer != no_writer) std::swap(bases_[0][base_staging + writer], bases_[1][base_staging + writer]);
   }
+  void count(std::uint32_t writer, std::uint64_t one) {
+    if (writer == no_writer) return;
+    written_ += one;
+    (writer == several_writers ? written_together_ : written_alone_[writer]) += one;
+  }
 
   ContextLayout layout_;
   std::uint32_t rank_;
@@ -157,8 +161,9 @@ class Context {
   std::vector<std::uint32_t> members_;
   std::vector<std::byte*> bases_[2];          ///< all that differs is which half of each member's staging they name
   std::uint64_t turn_ = 0;                    ///< whose entries are the halves that were written last
-  std::uint64_t written_together_ = 0;        ///< calls in which several ranks' slots were
-  std::vector<std::uint64_t> written_alone_;  ///< by rank: calls in which its slots alone were
+  std::uint64_t written_ = 0;                 ///< calls in which slots were
+  std::uint64_t written_together_ = 0;        ///< those of several ranks
+  std::vector<std::uint64_t> written_alone_;  ///< by rank: its slots alone
   std::uint64_t inline_lines_[2];  ///< where they begin in an area, by parity
   Transport* transport_;
   std::uint32_t first_channel_;

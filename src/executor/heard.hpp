@@ -7,9 +7,10 @@
 
 namespace rondo {
 
-/// Whether each rank has part in what `rank` ends with, so that all have entered by then, whoever has passed their parts on. Of an all_to_all_v nobody knows,
-/// since its blocks may be empty.
+/// Whether each rank has part in what `rank` ends with, so that all have entered by then, whoever has passed their parts on: by flags in shared memory, as of
+/// plans that are lowered to the end. Of an all_to_all_v nobody knows, since its blocks may be empty.
 inline bool ends_after_all_began(const PlanHeader& header, std::uint32_t rank) {
+  if (header.neutral) return false;
   switch (header.collective) {
     case Collective::all_reduce:
     case Collective::reduce_scatter:

@@ -108,7 +108,7 @@ struct alignas(cache_line) SlotHeader {
 struct ContextLayout {
   std::uint32_t lanes = 0;
   std::uint32_t inline_lines = 0;    ///< for one call parity
-  std::uint64_t half_bytes = 0;      ///< staging of one call parity
+  std::uint64_t half_bytes = 0;      ///< staging that one call may write
 
   std::uint64_t status() const { return 0; }
   std::uint64_t destinations() const { return cache_line; }
@@ -119,7 +119,7 @@ struct ContextLayout {
     return lane(lanes) + (parity * inline_lines + index) * cache_line;
   }
   std::uint64_t control_bytes() const { return (inline_line(2, 0) + 4095) / 4096 * 4096; }
-  std::uint64_t staging(std::uint64_t parity) const { return control_bytes() + parity * half_bytes; }
+  std::uint64_t staging(std::uint64_t half) const { return control_bytes() + half * half_bytes; }
   std::uint64_t total_bytes() const { return staging(2); }
 };
 

