@@ -7,6 +7,7 @@
 #include <set>
 
 #include "communicator/layouts.hpp"
+#include "communicator/staging_budget.hpp"
 #include "rondo/planner.hpp"
 #include "support/catch.hpp"
 #include "support/ranks.hpp"
@@ -128,4 +129,25 @@ TEST_CASE("the least share serves every collective of every size among many rank
         const auto plan = make_plan(*topology, cost_model(*topology, ranks), limits, request);
         CHECK((plan ? "" : to_string(plan.error())) == "");
       }
+}
+
+TEST_CASE("a later communicator gets half of what is left, and one in the place of a shrunk one as much as that had") {
+  const auto body = []() -> std::string {
+    std::vector<StagingShare> shares;
+    std::uint64_t left = default_limit / 16 * 13;
+    for (int k = 0; k < 4; ++k) {
+      auto share = take_share(default_limit, 2, 1);
+      if (!share) return to_string(share.error());
+      const std::uint64_t bytes = share->bytes();
+      if (bytes < left / 5 * 2) return "communicator " + std::to_string(k) + " gets " + std::to_string(bytes) + " of " + std::to_string(left) + " bytes";
+      left -= bytes;
+      share->shrink(24u << 10);  // the control words, while it lives
+      auto successor = take_share(default_limit, 2, 1);
+      if (!successor) return to_string(successor.error());
+      if (successor->bytes() != bytes) return "in the place of " + std::to_string(bytes) + " bytes " + std::to_string(successor->bytes());
+      shares.push_back(std::move(*successor));
+    }
+    return "";
+  };
+  CHECK(in_a_fresh_process(body) == "");
 }
