@@ -159,7 +159,10 @@ void kill_peers(int rounds) {
   const Shared<std::atomic<std::int64_t>> worst_ns;
   const auto job_of = [&](int round) { return job + "/" + std::to_string(round); };
   const auto survivor = [&](std::uint32_t rank) {
-    return [&, rank] {
+    return [&, rank]() -> std::string {
+      // The first deaths may all come before a process has made what it makes once.
+      if (auto warm = Communicator::local(rank / 2, 2, job + "/warm"); !warm) return to_string(warm.error());
+      else if (const std::string wrong = use(*warm); !wrong.empty()) return wrong;
       return repeat(rounds, growth->before[rank], growth->after[rank],
                     [&](int round) { return outlive(rank, job_of(round), *view, (*deaths)[static_cast<std::size_t>(round)], *worst_ns); });
     };
