@@ -81,6 +81,7 @@ struct StoreTraits {
   bool memory_beats_shared_cache = false;  ///< what outgrows a core's own caches is better written past the shared one too
   bool vectors_beat_shifted_copies = false;  ///< where source and destination lie differently in their lines: memcpy moves strings, at half the speed
   bool pulls_beat_copies = false;          ///< out of lines that another core has written: cpu_pull beats memcpy, which moves strings
+  bool vectors_pull = false;               ///< likewise, by vectors, where that core is near: it writes lines again slowly out of which strings were moved
   std::uint64_t lines_beat_copies_up_to = 0;  ///< bytes for another core: stores of whole lines in rising order beat memcpy
 };
 /// Those of this processor. Thread-safe.
@@ -92,8 +93,8 @@ void cpu_copy(void* destination, const void* source, std::uint64_t bytes, bool s
 /// Copies `bytes` to where another core reads them next; with `past_caches` that one is so far that memory is nearer. Regions don't overlap.
 void cpu_publish(void* destination, const void* source, std::uint64_t bytes, bool past_caches = false);
 
-/// Copies `bytes` that another core has just written, line by line, asking ahead for the lines of both sides; with `more`, which lies behind
-/// the source, for its first ones, too. Regions don't overlap.
+/// Copies `bytes` that another core has just written: line by line, asking ahead for the lines of both sides, and with `more`, which lies behind the source,
+/// for its first ones, too; where vectors_pull by vectors alone. Regions don't overlap.
 void cpu_pull(void* destination, const void* source, std::uint64_t bytes, bool more);
 
 /// @}

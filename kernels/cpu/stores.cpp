@@ -13,7 +13,7 @@ StoreTraits cpu_stores() {
   StoreTraits traits;
 #if defined(__x86_64__)
   const bool intel = __builtin_cpu_is("intel") != 0;
-  traits.copies_beat_stores = traits.vectors_beat_shifted_copies = __builtin_cpu_is("amd") != 0;
+  traits.copies_beat_stores = traits.vectors_beat_shifted_copies = traits.vectors_pull = __builtin_cpu_is("amd") != 0;
   traits.memory_beats_shared_cache = traits.claims_pay = intel;
   // Where short string moves are fast (FSRM), so are long ones.
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;

@@ -131,7 +131,7 @@ class Side {
   std::uint64_t piece_;
   std::uint64_t met_ = 0;
   const std::int64_t process_ = getpid();
-  const bool pulls_ = cpu_stores().pulls_beat_copies;
+  const bool pulls_ = cpu_stores().pulls_beat_copies || cpu_stores().vectors_pull;
 };
 
 Result<double> flag_ns(std::uint32_t a, std::uint32_t b) {

@@ -33,7 +33,7 @@ struct ExecOperand {
   Kind kind = user;
   bool contribution = false;  ///< premul_sum scales it
   bool streamed = false;      ///< a destination that is written past the caches: an output nobody reads soon, a slot whose readers are far
-  bool pulled = false;        ///< a destination that is copied to by cpu_pull: out of a slot, or past what caches hold
+  bool pulled = false;        ///< a destination that is copied to by cpu_pull unless it is streamed: out of a slot, or past what caches hold
   bool claimed = false;       ///< a destination of a reduction: its lines are asked for ahead, a user buffer's out of place alone
 
   /// Whether it is a part of this rank's input, or of its output (`base_input`, `base_output`).

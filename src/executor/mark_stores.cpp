@@ -48,12 +48,15 @@ void mark_claimed(Executable& executable) {
       executable.operands[step.first_operand + i].claimed = true;
 }
 
-/// What is copied out of slots, and of outputs that the caches don't hold what a rank copies for itself, too.
-void mark_pulled(Executable& executable, std::uint64_t cached_bytes) {
-  const bool uncached = executable.output_bytes > cached_bytes;
+/// What is copied out of slots; with `uncached` what a rank copies for itself, too, and none of it is streamed.
+void mark_pulled(Executable& executable, bool uncached, bool streams) {
   for (const ExecStep& step : executable.steps)
-    if (step.op == ExecOp::copy && (uncached || executable.operands[step.first_operand].kind == ExecOperand::slot))
-      for (std::uint32_t i = 1; i <= step.destinations; ++i) executable.operands[step.first_operand + i].pulled = true;
+    if ((step.op == ExecOp::copy || step.op == ExecOp::block_move) && (uncached || executable.operands[step.first_operand].kind == ExecOperand::slot))
+      for (std::uint32_t i = 1; i <= step.destinations; ++i) {
+        ExecOperand& operand = executable.operands[step.first_operand + i];
+        operand.pulled = true;
+        operand.streamed &= streams;
+      }
 }
 
 }  // namespace
@@ -62,7 +65,8 @@ void mark_stores(Executable& executable, const CompileRequest& request) {
   mark_streamed(executable, request.stream_above_bytes);
   if (request.slots_past_caches) mark_slots(executable);
   if (request.claims_pay) mark_claimed(executable);
-  if (request.pulls_beat_copies) mark_pulled(executable, request.cached_bytes);
+  if (request.pulls_beat_copies) mark_pulled(executable, executable.output_bytes > request.cached_bytes, false);
+  else if (request.vectors_pull && !request.slots_past_caches) mark_pulled(executable, false, true);
 }
 
 }  // namespace rondo

@@ -58,7 +58,8 @@ Progress BasicRun<digests>::move_block(const ExecStep& step, std::uint64_t piece
     }
     if (by_rendezvous(step)) return fetch_block(step, header_of(source).place);
     std::byte* output = bases_[base_output] + block.offset + begin;
-    if (!exec.checked && bytes != 0) cpu_copy(output, source, bytes, false);
+    if (!exec.checked && operands[1].pulled) cpu_pull(output, source, bytes, false);
+    else if (!exec.checked && bytes != 0) cpu_copy(output, source, bytes, false);
     if (!exec.checked) return Progress::done;
     Checksum checksum(bytes, call_, piece);
     checksum.pull(output, source, bytes, false);

@@ -88,7 +88,8 @@ void BasicRun<digests>::move_run(const ExecStep& step, void** pointers, std::uin
     if (bytes <= small_copy_limit) small_copy(pointers[i], pointers[0], bytes);
     else if (const ExecOperand& to = executable_->operands[step.first_operand + i]; to.kind == ExecOperand::slot)
       cpu_publish(pointers[i], pointers[0], bytes, to.streamed);
-    else cpu_copy(pointers[i], pointers[0], bytes, (hints.streamed >> (i - 1) & 1) != 0);
+    else if (const bool streamed = (hints.streamed >> (i - 1) & 1) != 0; to.pulled && !streamed) cpu_pull(pointers[i], pointers[0], bytes, false);
+    else cpu_copy(pointers[i], pointers[0], bytes, streamed);
   }
 }
 

@@ -309,7 +309,7 @@ void BasicRun<digests>::move(const ExecStep& step, std::uint64_t piece) {
       if (std::byte* destination = address(operands[i], piece); destination != source) {
         if (bytes <= small_copy_limit) small_copy(destination, source, bytes);
         else if (operands[i].kind == ExecOperand::slot) cpu_publish(destination, source, bytes, operands[i].streamed);
-        else if (operands[i].pulled)
+        else if (operands[i].pulled && !(out_of_place_ && operands[i].streamed))
           cpu_pull(destination, source, bytes, begin + bytes < step.chunk_bytes && address(operands[0], piece + 1) == source + bytes);
         else cpu_copy(destination, source, bytes, out_of_place_ && operands[i].streamed);
       }

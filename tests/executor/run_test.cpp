@@ -183,6 +183,26 @@ TEST_CASE("slots are written past the caches where that is asked for, and nothin
   }
 }
 
+TEST_CASE("vectors pull out of slots alone, of near ranks, and not past the caches what is streamed there") {
+  const auto compiled = [](bool slots_past_caches) {
+    CompileRequest request;
+    request.count = 10'000;
+    request.layout = roomy_layout;
+    request.vectors_pull = true;
+    request.cached_bytes = 0;
+    request.stream_above_bytes = 0;
+    request.slots_past_caches = slots_past_caches;
+    return compile(*plan_of(request_of(Collective::all_gather, 2, 80'000), "one_shot"), request).value();
+  };
+  const auto pulled = [](const Executable& executable) {
+    return std::count_if(executable.operands.begin(), executable.operands.end(), [](const ExecOperand& operand) { return operand.pulled; });
+  };
+  CHECK(pulled(compiled(false)) == 1);
+  CHECK(pulled(compiled(true)) == 0);
+  for (const ExecOperand& operand : compiled(false).operands)
+    if (operand.pulled) CHECK(operand.streamed);  // out of place
+}
+
 TEST_CASE("what a rank copies for itself is pulled, too, where the caches don't hold the output") {
   const auto pulled = [](std::uint64_t cached_bytes) {
     CompileRequest request;
