@@ -70,12 +70,12 @@ class Side {
       std::uint64_t block = 2 * k % blocks_ * pieces_of_block * piece_;
       publish.push_back(time([&](std::uint64_t at) { cpu_publish(slots_ + block + at, input_ + at, piece_); }));
       meet();
-      pull.push_back(time([&](std::uint64_t at) { copy_out(output_ + at, peers_ + block + at); }));
+      pull.push_back(time([&](std::uint64_t at) { copy_out(output_ + at, peers_ + block + at, stores_.pulls_beat_copies || stores_.vectors_pull); }));
       meet();
       const std::uint64_t past = block + blocks_ * pieces_of_block * piece_;
       past_publish.push_back(time([&](std::uint64_t at) { cpu_publish(slots_ + past + at, input_ + at, piece_, true); }));
       meet();
-      past_pull.push_back(time([&](std::uint64_t at) { copy_out(output_ + at, peers_ + past + at); }));
+      past_pull.push_back(time([&](std::uint64_t at) { copy_out(output_ + at, peers_ + past + at, stores_.pulls_beat_copies); }));
       meet();
       block = (2 * k + 1) % blocks_ * pieces_of_block * piece_;
       alone.push_back(time([&](std::uint64_t at) { add(output_ + at, at, false); }));
@@ -112,8 +112,8 @@ class Side {
     kernel_call.push_back(time([&](std::uint64_t at) { copy(at, line_bytes); }) * static_cast<double>(piece_));
   }
   /// As the executor copies out of slots.
-  void copy_out(std::byte* to, const std::byte* slot) const {
-    if (pulls_) cpu_pull(to, slot, piece_, true);
+  void copy_out(std::byte* to, const std::byte* slot, bool pulls) const {
+    if (pulls) cpu_pull(to, slot, piece_, true);
     else cpu_copy(to, slot, piece_, false);
   }
   void meet() {
@@ -131,7 +131,7 @@ class Side {
   std::uint64_t piece_;
   std::uint64_t met_ = 0;
   const std::int64_t process_ = getpid();
-  const bool pulls_ = cpu_stores().pulls_beat_copies || cpu_stores().vectors_pull;
+  const StoreTraits stores_ = cpu_stores();
 };
 
 Result<double> flag_ns(std::uint32_t a, std::uint32_t b) {
