@@ -55,7 +55,7 @@ void mark_pulled(Executable& executable, bool uncached, bool streams) {
       for (std::uint32_t i = 1; i <= step.destinations; ++i) {
         ExecOperand& operand = executable.operands[step.first_operand + i];
         operand.pulled = true;
-        operand.streamed &= streams;
+        if (operand.kind == ExecOperand::user) operand.streamed &= streams;
       }
 }
 
