@@ -2,7 +2,7 @@
 """Model-checks the slot protocol with Spin: slots.pml must be right in every state, each of its mutants must be found to be wrong, and the code
 must still have the lines that the model stands for (docs/design/0014-models.md).
 
-check_model.py [long]: bounded configurations, a minute or two; long: the larger ones, too, for which 6 GB of memory and half an hour may be needed.
+check_model.py [long]: bounded configurations, a minute or two; long: the larger ones, too, for which 12 GB of memory and half an hour may be needed.
 Exit 1 when a verdict is not what it must be, 2 when Spin or a compiler is missing.
 """
 
@@ -19,7 +19,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 MODEL = ("slots.pml", "moves.pml", "words.pml")
 BOUNDED_MB = 1900
-LONG_MB = 6000
+LONG_MB = 12_000
 DEPTH = 3_000_000  # of the search; one that doesn't suffice is an error
 
 
