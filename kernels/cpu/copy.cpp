@@ -162,9 +162,12 @@ void cpu_publish(void* destination, const void* source, std::uint64_t bytes, boo
 
 void cpu_pull(void* destination, const void* source, std::uint64_t bytes, bool more) {
   static const bool vectors = cpu_stores().vectors_pull;
-  if (vectors && bytes >= kernels::least_vectors_bytes) kernels::dispatch_by_vectors(destination, source, bytes);
-  else if (bytes >= kernels::least_vectors_bytes) kernels::dispatch_pull(destination, source, bytes, more ? bytes + asked_ahead_bytes : bytes);
-  else if (bytes != 0) std::memcpy(destination, source, bytes);
+  if (bytes >= kernels::least_vectors_bytes) {
+    if (vectors) kernels::dispatch_by_vectors(destination, source, bytes);
+    else kernels::dispatch_pull(destination, source, bytes, more ? bytes + asked_ahead_bytes : bytes);
+  } else if (bytes != 0) {
+    std::memcpy(destination, source, bytes);
+  }
 }
 
 }  // namespace rondo

@@ -108,16 +108,14 @@ class Context {
   };
   /// Of the call that begins, in which `writer`'s slots alone are written, or those of several_writers, or of no_writer.
   Halves take_halves(std::uint32_t writer) {
-    turn(writer);
-    count(writer, 1);
+    turn(writer, 1);
     // A writer's own calls go on where it last was. Where several write, some may have written alone besides, and in turn with these: all calls count.
     const std::uint64_t calls = writer < size() ? written_together_ + written_alone_[writer] : written_;
-    return {bases_[turn_].data(), calls >> 1};
+    return {bases_[written_together_ & 1].data(), calls >> 1};
   }
   /// It didn't begin.
   void give_back_halves(std::uint32_t writer) {
-    turn(writer);
-    count(writer, ~std::uint64_t{0});
+    turn(writer, ~std::uint64_t{0});
   }
 
   SleepLine& sleep_line(std::uint32_t rank) const { return *at<SleepLine>(rank, layout_.sleep()); }
@@ -144,23 +142,23 @@ class Context {
     return reinterpret_cast<T*>(areas_[rank] + offset);
   }
 
-  /// Whoever may write takes the other half (docs/design/0004-slot-protocol.md, "Halves").
-  void turn(std::uint32_t writer) {
-    if (writer == several_writers) turn_ ^= 1;
-    else if (writer != no_writer) std::swap(bases_[0][base_staging + writer], bases_[1][base_staging + writer]);
-  }
-  void count(std::uint32_t writer, std::uint64_t one) {
+  /// Whoever may write takes the other half (docs/design/0004-slot-protocol.md, "Halves"), for one call more, or one less.
+  void turn(std::uint32_t writer, std::uint64_t one) {
     if (writer == no_writer) return;
     written_ += one;
-    (writer == several_writers ? written_together_ : written_alone_[writer]) += one;
+    if (writer == several_writers) {
+      written_together_ += one;
+    } else {
+      written_alone_[writer] += one;
+      std::swap(bases_[0][base_staging + writer], bases_[1][base_staging + writer]);
+    }
   }
 
   ContextLayout layout_;
   std::uint32_t rank_;
   std::vector<std::byte*> areas_;
   std::vector<std::uint32_t> members_;
-  std::vector<std::byte*> bases_[2];          ///< all that differs is which half of each member's staging they name
-  std::uint64_t turn_ = 0;                    ///< whose entries are the halves that were written last
+  std::vector<std::byte*> bases_[2];          ///< all that differs is which half of each member's staging they name; by turns where several write
   std::uint64_t written_ = 0;                 ///< calls in which slots were
   std::uint64_t written_together_ = 0;        ///< those of several ranks
   std::vector<std::uint64_t> written_alone_;  ///< by rank: its slots alone

@@ -13,7 +13,7 @@
 
 active [RANKS] proctype rank() {
   byte me = _pid, what, piece, got, heard, cleared, suspect, i, past;
-  byte halves;  /* Context::turn_ and bases_: in which half of each rank's staging this call is */
+  byte halves;  /* Context::bases_: in which half of each rank's staging this call is */
 #if DISAGREE
   bit alone;  /* in this very call the rank strays */
 #endif
