@@ -14,6 +14,7 @@ from script import become
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 WITHOUT_REDUCTIONS = Path(__file__).with_name("without_reductions.py")
+ON_GLOO = Path(__file__).with_name("on_gloo.py")
 WITHOUT_GLOO = Path(__file__).with_name("without_gloo.py")
 EXACT = 1e-4  # losses that differ by the order of sums alone
 BFLOAT16 = 2**-8  # what one rounding to it may lose

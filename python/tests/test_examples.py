@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from launch import BFLOAT16, EXACT, EXAMPLES, WITHOUT_GLOO, WITHOUT_REDUCTIONS, launched, losses_of, run, run_forked, torchrun
+from launch import BFLOAT16, EXACT, EXAMPLES, ON_GLOO, WITHOUT_GLOO, WITHOUT_REDUCTIONS, launched, losses_of, run, run_forked, torchrun
 from ranks import free_port
 
 
@@ -20,7 +20,7 @@ def test_an_example_learns_on_rondo_what_it_learns_on_gloo(script, options, clos
     for size in (2,) if options else (2, 4):  # a variant of an example that has been run with 4 ranks
         start = run if size == 2 else run_forked
         ours = start(size + server, *([] if has_server else [WITHOUT_GLOO]), EXAMPLES / script, *options, "--backend", "rondo", folder=tmp_path)
-        theirs = run_forked(size + server, EXAMPLES / script, *options, "--backend", "gloo", folder=tmp_path)
+        theirs = run_forked(size + server, ON_GLOO, EXAMPLES / script, *options, "--backend", "gloo", folder=tmp_path)
         assert ours == pytest.approx(theirs, rel=close)
         assert ours[-1] < 0.6 * ours[0]
         # The test can fail: without reductions each rank learns alone.
@@ -31,7 +31,7 @@ def test_an_example_learns_on_rondo_what_it_learns_on_gloo(script, options, clos
 @pytest.mark.parametrize("script", ["accelerated.py", "trainer.py"])
 def test_programs_that_choose_gloo_themselves_learn_the_same_when_it_is_taken_over(script, tmp_path):
     ours = run(2, WITHOUT_GLOO, EXAMPLES / script, "--backend", "default", folder=tmp_path, takeover=True)
-    theirs = run_forked(2, EXAMPLES / script, "--backend", "default", folder=tmp_path)
+    theirs = run_forked(2, ON_GLOO, EXAMPLES / script, "--backend", "default", folder=tmp_path)
     assert ours == pytest.approx(theirs, rel=EXACT)
 
 
@@ -47,7 +47,7 @@ def test_accelerate_launch_starts_a_program_on_rondo_that_learns_as_on_gloo(tmp_
 
     program = [EXAMPLES / "accelerated.py", "--backend", "default"]
     ours = losses_of(accelerate_launch, WITHOUT_GLOO, *program, folder=tmp_path, takeover=True)
-    theirs = run_forked(2, *program, folder=tmp_path)
+    theirs = run_forked(2, ON_GLOO, *program, folder=tmp_path)
     assert ours == pytest.approx(theirs, rel=EXACT)
     assert losses_of(accelerate_launch, WITHOUT_REDUCTIONS, *program, folder=tmp_path, takeover=True) != pytest.approx(theirs, rel=EXACT)
 
@@ -57,7 +57,7 @@ def test_a_notebook_learns_on_rondo_what_it_learns_on_gloo(size, tmp_path):
     def notebook(*command, takeover=False):
         return losses_of(lambda *words: launched(words, takeover, may_hang=True), *command, EXAMPLES / "notebook.py", "--ranks", size, folder=tmp_path)
 
-    ours, theirs = notebook(WITHOUT_GLOO, takeover=True), notebook()
+    ours, theirs = notebook(WITHOUT_GLOO, takeover=True), notebook(ON_GLOO)
     assert ours == pytest.approx(theirs, rel=EXACT)
     if size == 2:
         alone = notebook(WITHOUT_REDUCTIONS, takeover=True)
@@ -73,7 +73,7 @@ def test_training_goes_on_from_its_checkpoint_after_a_rank_was_killed(size, tmp_
     said = torchrun(size, WITHOUT_GLOO, *program("killed", dies=2), "--losses", losses, restarts=1)
     whole = run_forked(size, WITHOUT_GLOO, *program("whole"), folder=tmp_path)
     assert json.loads(losses.read_text())["losses"] == whole
-    assert whole == pytest.approx(run_forked(size, *program("on gloo", backend="gloo"), folder=tmp_path), rel=EXACT)
+    assert whole == pytest.approx(run_forked(size, ON_GLOO, *program("on gloo", backend="gloo"), folder=tmp_path), rel=EXACT)
     assert whole != pytest.approx(run_forked(size, WITHOUT_REDUCTIONS, *program("alone"), folder=tmp_path), rel=EXACT)
     # who was left heard of it, by name, long before any time limit
     killed = float(re.search(r"killed at ([\d.]+)", said)[1])

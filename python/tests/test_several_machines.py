@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from launch import EXACT, EXAMPLES, run, torchrun
+from launch import EXACT, EXAMPLES, ON_GLOO, run, torchrun
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools" / "support"))
 from hosts import job, two_hosts  # noqa: E402
@@ -111,8 +111,8 @@ def test_training_on_two_hosts_gives_the_losses_of_one(tmp_path, key):
 def losses_without_two(tmp_path_factory):
     """Of 20 steps of four ranks and 40 of two, on Gloo."""
     folder = tmp_path_factory.mktemp("gloo")
-    torchrun(4, EXAMPLES / "survivors.py", "--backend", "gloo", "--steps", 20, "--save", folder / "half.pt")
-    return run(2, EXAMPLES / "survivors.py", "--backend", "gloo", "--resume", folder / "half.pt", folder=folder)
+    torchrun(4, ON_GLOO, EXAMPLES / "survivors.py", "--backend", "gloo", "--steps", 20, "--save", folder / "half.pt")
+    return run(2, ON_GLOO, EXAMPLES / "survivors.py", "--backend", "gloo", "--resume", folder / "half.pt", folder=folder)
 
 
 @pytest.mark.parametrize("lost", [0, 1])
