@@ -55,7 +55,7 @@ Error Communicator::Impl::explain_mismatch(const Channel& channel, const Operati
                  0, "rank " + std::to_string(rank())};
   }
   if (operation.run.corruption().found) return corruption(channel, operation);
-  if (operation.run.unreadable() != 0) return unreadable(channel, operation);
+  if (operation.run.refusal().reason != 0) return refusal(channel, operation);
   if (auto found = find_message_mismatch(channel, operation)) return *found;
   if (auto found = find_mismatch(channel)) return *found;
   return Error{Errc::mismatch,
@@ -77,14 +77,16 @@ Error Communicator::Impl::corruption(const Channel& channel, const Operation& op
 }
 
 /// A peer told of a buffer that its process doesn't have, or may no longer be looked into; or this rank's own is no memory.
-Error Communicator::Impl::unreadable(const Channel& channel, const Operation& operation) const {
+Error Communicator::Impl::refusal(const Channel& channel, const Operation& operation) const {
+  const Refusal& refusal = operation.run.refusal();
   const std::string call = title(operation);
   const std::string where = "rank " + std::to_string(rank());
-  if (operation.run.unwritable())
-    return Error{Errc::invalid_argument, "this rank's output of " + call + " can't be written", operation.run.unreadable(), where};
+  if (refusal.own)
+    return Error{Errc::invalid_argument, std::string("this rank's ") + (refusal.written ? "output" : "input") + " of " + call + " can't be " +
+                                             (refusal.written ? "written" : "read"), refusal.reason, where};
   return Error{Errc::peer_failed,
-               "the kernel can't read the buffer that " + who(channel, operation.run.disagreeing_rank()) + " passed to " + call +
-                   " (RONDO_KERNEL_COPIES=0 does without)", operation.run.unreadable(), where};
+               std::string("the kernel can't ") + (refusal.written ? "write to" : "read") + " the buffer that " +
+                   who(channel, operation.run.disagreeing_rank()) + " passed to " + call + " (RONDO_KERNEL_COPIES=0 does without)", refusal.reason, where};
 }
 
 /// A peer that can't finish this call any more: it failed or died before its `done` word reached it; or it left, which it may have done because

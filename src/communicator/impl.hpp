@@ -261,7 +261,7 @@ class Communicator::Impl : public std::enable_shared_from_this<Communicator::Imp
   Error disagreement(std::uint64_t call, const CallIdentity& own, std::uint32_t peer, const CallIdentity& theirs) const;
   Error explain_mismatch(const Channel& channel, const Operation& operation) const;
   Error corruption(const Channel& channel, const Operation& operation) const;
-  Error unreadable(const Channel& channel, const Operation& operation) const;
+  Error refusal(const Channel& channel, const Operation& operation) const;
   std::optional<Error> find_lost_peer(const Channel& channel, const Operation& operation);
   Error blame(std::uint32_t peer, MemberState state, const std::string& call);
   std::string who(std::uint32_t peer) const;

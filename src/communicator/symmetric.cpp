@@ -74,7 +74,7 @@ Result<std::vector<void*>> Communicator::Impl::homes_of(const std::vector<std::u
 
 /// An operation that has failed ends here for its caller, who may free the buffers, or go on with them: peers that read them, or write into them, must have
 /// stopped. Each does so soon, since the communicator is broken; but for a process that has died, or that is stopped and might go on whenever it likes: to that
-/// one its pages are left.
+/// one its pages are left. Where the kernel writes for it they can't be: but then it is only waited for where it was stopped at the very call of the kernel.
 void Communicator::Impl::leave_buffers(Channel& channel, const Operation& operation) {
   constexpr std::int64_t patience_ns = 1'000'000'000;
   Context& context = channel.context;
@@ -82,7 +82,8 @@ void Communicator::Impl::leave_buffers(Channel& channel, const Operation& operat
   tell_release(context.lane(context.rank(), 0));
   // pairs with the peers' loop below: this rank touches nothing any more
   context.status(context.rank()).reads.store(0, std::memory_order_release);
-  const std::int64_t deadline = context.homes.anywhere() ? std::numeric_limits<std::int64_t>::max() : now_ns() + patience_ns;
+  const bool can_move = !context.homes.anywhere() && !operation.run.executable().fetches;
+  const std::int64_t deadline = can_move ? now_ns() + patience_ns : std::numeric_limits<std::int64_t>::max();
   const std::uint64_t call = operation.run.call();
   std::optional<std::uint32_t> late;
   for (std::uint32_t member = 0; member < context.size(); ++member)

@@ -292,15 +292,15 @@ class Compiler {
       one.sources = static_cast<std::uint16_t>(step.sources.size());
       one.destinations = static_cast<std::uint16_t>(step.destinations.size());
       one.chunk_bytes = longest_;
-      bool scaled = false, links = false, inlines = false, fetched = false;
+      bool scaled = false, links = false, inlines = false, fetched = false, put = false;
       for (std::size_t i = 0; i < step.sources.size() + step.destinations.size(); ++i) {
         const bool source = i < step.sources.size();
         const Operand& operand = source ? step.sources[i] : step.destinations[i - step.sources.size()];
         const bool foreign = operand.buffer != Buffer::link && operand.buffer != Buffer::scratch && operand.rank != self && operand.rank != request_.rank;
-        if (foreign && (source ? premultiplies : !out_.direct || out_.fetches))
+        if (foreign && (source ? premultiplies : !out_.direct))
           return Error{Errc::unsupported, source ? "the plan reads a peer's input, whose factor is not known; insert_shadows first"
                                                  : "the plan writes a peer's output; insert_shadows first"};
-        fetched |= foreign && request_.fetches;
+        (source ? fetched : put) |= foreign && request_.fetches;
         out_.writes_peers |= foreign && !source;
         if (foreign) one.rank = operand.rank;
         auto compiled = compile_operand(operand, chunk, one);
@@ -314,9 +314,9 @@ class Compiler {
         out_.operands.push_back(*compiled);
       }
       one.reduces = step.kind == StepKind::reduce || scaled || (step.finish && request_.op == ReduceOp::avg && header_.ranks > 1);
-      one.op = one.reduces ? ExecOp::reduce : fetched ? ExecOp::fetch : ExecOp::copy;
-      if (fetched && (one.reduces || links || inlines || step.sources[0].buffer != Buffer::input))
-        return Error{Errc::unsupported, "the plan does more with a peer's buffer than copy its input, and the kernel copies alone; insert_shadows first"};
+      one.op = one.reduces ? ExecOp::reduce : fetched ? ExecOp::fetch : put ? ExecOp::put : ExecOp::copy;
+      if ((fetched || put) && (one.reduces || links || inlines || step.sources[0].buffer != Buffer::input || (put && (fetched || one.destinations != 1))))
+        return Error{Errc::unsupported, "the plan does more than copy an input to a peer's buffer or from it, as the kernel can; insert_shadows first"};
       if (links) one.op = ExecOp::link_move;
       out_.links |= links;
       if (inlines) one.op = is_plain_publish(step, one) ? ExecOp::inline_publish : ExecOp::inline_gather;

@@ -29,7 +29,7 @@ struct CompileRequest {
   bool direct = false;         ///< peers' buffers can be read, as plans of protocol direct do
   bool agrees = false;         ///< direct, but a rank may pass buffers that can't be read: all find out before they do anything
   bool checked = false;        ///< what passes between ranks has checksums (0016-integrity.md); then neither inlined nor direct
-  bool fetches = false;        ///< but by the kernel alone (copy_from_process), and peers' inputs alone
+  bool fetches = false;        ///< but by the kernel alone (base/kernel_copy.hpp), and inputs alone
   std::uint64_t rendezvous_from = 0;  ///< all_to_all_v: blocks of so many bytes and more the kernel copies (rendezvous.hpp); 0: none. Equal on all ranks
 };
 

@@ -13,6 +13,7 @@ namespace rondo {
 enum class ExecOp : std::uint8_t {
   copy,            ///< one source to n destinations
   fetch,           ///< likewise, from a buffer of another process
+  put,             ///< one source to a buffer of another process
   reduce,          ///< n sources to m destinations
   signal,          ///< raise the lane's progress
   wait,            ///< until a lane's progress is there
@@ -62,7 +63,7 @@ struct alignas(64) ExecStep {
   std::uint16_t destinations = 0;
   std::uint32_t first_operand = 0;  ///< sources, then destinations
   std::uint32_t skew = 0;
-  std::uint32_t rank = 0;        ///< wait: whose lane; fetch: whose buffer
+  std::uint32_t rank = 0;        ///< wait: whose lane; fetch, put: whose buffer
   std::uint32_t lane = 0;        ///< wait: which
   std::uint32_t lag = 0;
   std::uint32_t source_step = 0; ///< lane · 2^16 + step of the lowered program: for diagnosis
@@ -99,7 +100,7 @@ struct Executable {
   bool agrees = false;               ///< likewise, once all ranks have entered and say that theirs are for it
   bool writes_peers = false;         ///< likewise, and peers' outputs are written
   bool checked = false;              ///< slots and messages have checksums
-  bool fetches = false;              ///< likewise, but the kernel copies from them: they are told as addresses in their process
+  bool fetches = false;              ///< likewise, but the kernel copies from and to them: they are told as addresses in their process
   std::vector<std::uint32_t> reads;  ///< the ranks whose buffers it reads
   std::uint64_t input_bytes = 0;     ///< direct: of each rank that has one
   std::uint64_t output_bytes = 0;    ///< likewise

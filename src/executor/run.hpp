@@ -49,6 +49,13 @@ struct Corruption {
   bool in_message = false;   ///< else in a slot
 };
 
+/// A copy that the kernel didn't make.
+struct Refusal {
+  int reason = 0;        ///< an errno; 0: it has not been asked, or made it
+  bool own = false;      ///< for what this rank passed, and not its peer
+  bool written = false;  ///< which can't be written; else it can't be read
+};
+
 enum class Progress : std::uint8_t { done, blocked, mismatch };
 
 /// One call in progress on a context. At most one at a time per context. advance() may be called by any thread that holds
@@ -86,10 +93,8 @@ class BasicRun {
   bool says_when_it_touches() const { return executable_->direct && (context_->homes.anywhere() || executable_->writes_peers); }
   /// A rank whose digest differs, after advance() said mismatch.
   std::uint32_t disagreeing_rank() const { return disagreeing_; }
-  /// Why the kernel could not copy from that rank's buffer, an errno; 0: it has not tried, or it could.
-  int unreadable() const { return unreadable_; }
-  /// Whether that is because this rank's own buffer can't be written.
-  bool unwritable() const { return unwritable_; }
+  /// What the kernel could not copy from that rank's buffer, or to it, after advance() said mismatch.
+  const Refusal& refusal() const { return refusal_; }
   /// Of calls that are checked, after advance() said mismatch.
   const Corruption& corruption() const { return corruption_; }
   /// all_to_all_v: whether its digest is right and its block is as long as this number of bytes, not as long as this rank expects.
@@ -136,6 +141,7 @@ class BasicRun {
   void tell_buffers();
   Progress attach(const ExecStep& step);
   Progress fetch(const ExecStep& step, std::uint64_t piece);
+  Progress put(const ExecStep& step, std::uint64_t piece);
   bool confirmed() const;
   bool confirmed(std::uint32_t rank) const;
   void move(const ExecStep& step, std::uint64_t piece);
@@ -154,7 +160,7 @@ class BasicRun {
   bool agree(const ExecStep& step, std::uint64_t sent_bytes);
   bool by_rendezvous(const ExecStep& step) const;
   Progress fetch_block(const ExecStep& step, std::uint64_t place);
-  Progress refused(std::uint32_t rank, std::uint64_t from, std::uint64_t bytes, int failure);
+  Progress refused(std::uint32_t peer, std::uint32_t owner, std::uint64_t from, std::uint64_t bytes, int failure);
   bool blocks_read(std::uint32_t spins);
   Progress inline_publish(const ExecStep& step);
   Progress inline_gather(const ExecStep& step, std::uint32_t spins);
@@ -221,8 +227,7 @@ class BasicRun {
   std::vector<Place> places_;                ///< of the operands of a step
   const BlockTable* blocks_ = nullptr;
   std::uint64_t sent_bytes_ = 0;
-  int unreadable_ = 0;
-  bool unwritable_ = false;
+  Refusal refusal_;
   bool block_disagrees_ = false;
   Corruption corruption_;
   std::vector<Checksum> checksums_;  ///< of a step's sources, and of what it makes of them

@@ -93,7 +93,7 @@ Progress BasicRun<digests>::fetch_block(const ExecStep& step, std::uint64_t plac
   const Block& block = block_of(step);
   if (!confirmed(step.block)) return Progress::blocked;
   const int failure = copy_from_process(context_->processes[step.block], bases_[base_output] + block.offset, place, block.bytes);
-  if (failure != 0) return refused(step.block, place, block.bytes, failure);
+  if (failure != 0) return refused(step.block, step.block, place, block.bytes, failure);
   return confirmed(step.block) ? Progress::done : Progress::blocked;
 }
 

@@ -1,4 +1,4 @@
-// Buffers of other processes that the kernel copies from (docs/design/0010-symmetric-memory.md).
+// Buffers of other processes that the kernel copies from, and to (docs/design/0010-symmetric-memory.md).
 #pragma once
 
 #include <cerrno>
@@ -22,15 +22,17 @@ int BasicRun<digests>::find_in_peer(const ExecStep& step, const ExecOperand& ope
   return 0;
 }
 
-/// What became of a copy that the kernel didn't make. A peer that has failed or died meanwhile blocks the step: whoever looks round finds out why.
+/// What became of a copy that the kernel didn't make, from `from` in the memory of `owner`, which is this rank or its peer. A peer that has failed or died
+/// meanwhile blocks the step: whoever looks round finds out why.
 template <bool digests>
-Progress BasicRun<digests>::refused(std::uint32_t rank, std::uint64_t from, std::uint64_t bytes, int failure) {
-  if (failure == ESRCH || !confirmed(rank)) return Progress::blocked;
+Progress BasicRun<digests>::refused(std::uint32_t peer, std::uint32_t owner, std::uint64_t from, std::uint64_t bytes, int failure) {
+  if (failure == ESRCH || !confirmed(peer)) return Progress::blocked;
   std::byte byte;
-  const auto can_be_read = [&](std::uint64_t at) { return copy_from_process(context_->processes[rank], &byte, from + at, 1) == 0; };
-  unwritable_ = failure == EFAULT && can_be_read(0) && can_be_read(bytes - 1);
-  unreadable_ = failure;
-  disagreeing_ = rank;
+  const auto can_be_read = [&](std::uint64_t at) { return copy_from_process(context_->processes[owner], &byte, from + at, 1) == 0; };
+  refusal_.reason = failure;
+  refusal_.written = failure == EFAULT && can_be_read(0) && can_be_read(bytes - 1);
+  refusal_.own = refusal_.written == (owner == peer);
+  disagreeing_ = peer;
   return Progress::mismatch;
 }
 
@@ -43,11 +45,35 @@ Progress BasicRun<digests>::fetch(const ExecStep& step, std::uint64_t piece) {
   const ExecOperand* operands = &executable_->operands[step.first_operand];
   std::byte* const first = address(operands[1], piece);
   std::uint64_t from = 0;
-  if (const int failure = find_in_peer(step, operands[0], from); failure != 0) return refused(step.rank, from, sizeof from, failure);
+  if (const int failure = find_in_peer(step, operands[0], from); failure != 0) return refused(step.rank, step.rank, from, sizeof from, failure);
   from += begin;
   if (const int failure = copy_from_process(context_->processes[step.rank], first, from, bytes); failure != 0)
-    return refused(step.rank, from, bytes, failure);
+    return refused(step.rank, step.rank, from, bytes, failure);
   for (std::uint32_t i = 2; i <= step.destinations; ++i) cpu_copy(address(operands[i], piece), first, bytes, false);
+  return Progress::done;
+}
+
+/// A piece into a peer's buffer. A peer that fails gives that back to its user once nobody is in here: see leave_buffers().
+template <bool digests>
+Progress BasicRun<digests>::put(const ExecStep& step, std::uint64_t piece) {
+  const std::uint64_t begin = piece * executable_->piece_bytes;
+  if (begin >= step.chunk_bytes) return Progress::done;
+  const std::uint64_t bytes = std::min(executable_->piece_bytes, step.chunk_bytes - begin);
+  const ExecOperand* operands = &executable_->operands[step.first_operand];
+  const std::byte* const from = address(operands[0], piece);
+  SharedWord& writes = context_->status(context_->rank()).reads;
+  // pairs with leave_buffers() of the peer: either this rank finds it broken, or the peer finds that it is written to
+  writes.store(call_, std::memory_order_seq_cst);
+  if (context_->lane(step.rank, 0).broken.load(std::memory_order_seq_cst) != 0) {
+    writes.store(0, std::memory_order_release);
+    return Progress::blocked;
+  }
+  std::uint64_t to = 0;
+  const int unfound = find_in_peer(step, operands[1], to);
+  const int failure = unfound != 0 ? 0 : copy_to_process(context_->processes[step.rank], to + begin, from, bytes);
+  writes.store(0, std::memory_order_release);
+  if (unfound != 0) return refused(step.rank, step.rank, to, sizeof to, unfound);
+  if (failure != 0) return refused(step.rank, context_->rank(), reinterpret_cast<std::uint64_t>(from), bytes, failure);
   return Progress::done;
 }
 

@@ -225,6 +225,7 @@ template <bool digests>
       return Progress::done;
     case ExecOp::checked_move: return checked_move(step, piece);
     case ExecOp::fetch: return fetch(step, piece);
+    case ExecOp::put: return put(step, piece);
     case ExecOp::signal: return signal(step, lane, turn);
     case ExecOp::wait: return wait(step, piece, spins);
     case ExecOp::inline_publish: return inline_publish(step);

@@ -75,6 +75,7 @@ extern const Algorithm pairwise_algorithm;
 extern const Algorithm direct_one_shot_algorithm;
 extern const Algorithm direct_two_shot_algorithm;
 extern const Algorithm direct_push_algorithm;
+extern const Algorithm direct_push_pull_algorithm;
 extern const Algorithm bruck_algorithm;
 extern const Algorithm pat_algorithm;
 extern const Algorithm swing_algorithm;

@@ -1,8 +1,13 @@
 // Ordinary memory of other processes, from which the kernel copies: right results, and clear errors where it can't.
+#include <signal.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <numeric>
+#include <string>
 #include <thread>
 
 #include "communicator/said.hpp"
@@ -48,11 +53,13 @@ bool kernel_copies() {
 }  // namespace
 
 TEST_CASE("what the kernel copies from rank to rank is right for every collective, type, odd count and place") {
-  for (const std::uint32_t ranks : {2u, 3u, 4u, 7u}) {
-    INFO(ranks << " ranks");
-    CHECK(complaints(run_processes(ranks, all_types, forced("direct_one_shot"))) == "");
+  for (const char* algorithm : {"direct_one_shot", "direct_push_pull"}) {
+    for (const std::uint32_t ranks : {2u, 3u, 4u, 7u}) {
+      INFO(ranks << " ranks " << algorithm);
+      CHECK(complaints(run_processes(ranks, all_types, forced(algorithm))) == "");
+    }
+    for (const std::uint32_t ranks : {2u, 5u}) CHECK(complaints(run_processes(ranks, pieces_by_copies, forced(algorithm))) == "");
   }
-  for (const std::uint32_t ranks : {2u, 5u}) CHECK(complaints(run_processes(ranks, pieces_by_copies, forced("direct_one_shot"))) == "");
 }
 
 TEST_CASE("ordinary memory is read where it lies by the collectives that only move, and by no others") {
@@ -84,7 +91,7 @@ TEST_CASE("split communicators of processes read one another's memory, too") {
     if (!child) return to_string(child.error());
     return pieces_by_copies(**child);
   };
-  CHECK(complaints(run_processes(4, body, forced("direct_one_shot"))) == "");
+  for (const char* algorithm : {"direct_one_shot", "direct_push_pull"}) CHECK(complaints(run_processes(4, body, forced(algorithm))) == "");
 }
 
 TEST_CASE("a buffer that the kernel can't read is an error that names its rank") {
@@ -202,6 +209,55 @@ TEST_CASE("an output that can't be written is this rank's error, and the others 
     return done ? "" : expect_error(done, Errc::peer_failed, {"rank 0 ", "can't be written"});
   };
   CHECK(complaints(run_processes(3, body, forced("direct_one_shot"))) == "");
+}
+
+TEST_CASE("what a root can't push is its own error where it can't read its input, and names the rank whose output can't be written") {
+  if (!kernel_copies()) return;
+  for (const bool unreadable : {true, false}) {
+    INFO((unreadable ? "unreadable" : "unwritable"));
+    const auto body = [unreadable](Communicator& communicator) -> std::string {
+      const bool root = communicator.rank() == 1;
+      float* const data = map();
+      // What of the block only the root touches: the last part, which it pushes.
+      if (root == unreadable) mprotect(data + mapped_bytes / 4 / 4 * 3, mapped_bytes / 4, unreadable ? PROT_NONE : PROT_READ);
+      const auto done = communicator.broadcast(data, data, mapped_bytes / 4, DataType::f32, 1);
+      if (unreadable && root) return expect_error(done, Errc::invalid_argument, {"this rank's input of broadcast", "can't be read"});
+      if (unreadable) return done ? "" : expect_error(done, Errc::peer_failed, {"rank 1 ", "can't be read"});
+      if (root) return expect_error(done, Errc::peer_failed, {"the kernel can't write to the buffer that rank 0 ", "broadcast of 4194304 f32"});
+      return expect_error(done, Errc::peer_failed, {"rank 1 ", "the kernel can't write to the buffer that rank 0 "});
+    };
+    CHECK(complaints(run_processes(2, body, forced("direct_push_pull"))) == "");
+  }
+}
+
+TEST_CASE("a rank that is stopped while it pushes into others' memory changes nothing there once their call has failed and they have gone on") {
+  if (!kernel_copies()) return;
+  constexpr std::uint64_t count = 32u << 20;
+  CommunicatorOptions options = forced("direct_push_pull");
+  options.timeout = std::chrono::seconds(1);
+  for (int round = 0; round < 3; ++round) {
+    const auto body = [round](Communicator& communicator) -> std::string {
+      std::vector<float> values(count, 1.0f);
+      std::thread stopper;
+      if (communicator.rank() == 1) {
+        (void)!std::system(("(sleep 3; kill -CONT " + std::to_string(getpid()) + ") >/dev/null 2>&1 &").c_str());
+        stopper = std::thread([round] {
+          std::this_thread::sleep_for(std::chrono::milliseconds(200 + 13 * round));
+          kill(getpid(), SIGSTOP);
+        });
+      }
+      const auto begin = std::chrono::steady_clock::now();
+      Result<void> done;
+      while (done) done = communicator.broadcast(values.data(), values.data(), count, DataType::f32, 1);
+      if (stopper.joinable()) stopper.join();
+      if (communicator.rank() == 1) return "";
+      std::fill(values.begin(), values.end(), 42.0f);
+      std::this_thread::sleep_until(begin + std::chrono::seconds(5));  // it has gone on by then
+      return std::any_of(values.begin(), values.end(), [](float value) { return value != 42; }) ? "what this rank wrote has changed" : "";
+    };
+    INFO("round " << round);
+    CHECK(complaints(run_processes(3, body, options)) == "");
+  }
 }
 
 TEST_CASE("calls without elements need no buffers where the kernel copies, either") {

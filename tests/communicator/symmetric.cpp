@@ -55,7 +55,7 @@ std::string soak(Communicator& communicator, std::uint32_t calls, bool alike) {
 
 TEST_CASE("calls on symmetric memory give right results for every collective, type, operation, odd count and place") {
   for (const std::uint32_t ranks : numbers_of_ranks)
-    for (const char* algorithm : {"", "direct_one_shot", "direct_two_shot", "direct_push"}) {
+    for (const char* algorithm : {"", "direct_one_shot", "direct_two_shot", "direct_push", "direct_push_pull"}) {
       INFO(ranks << " ranks " << algorithm);
       CHECK(complaints(run_processes(ranks, all_types_and_operations, forced(algorithm))) == "");
     }
@@ -64,7 +64,7 @@ TEST_CASE("calls on symmetric memory give right results for every collective, ty
 
 TEST_CASE("calls of many pieces on symmetric memory are right") {
   for (const std::uint32_t ranks : {2u, 3u, 5u})
-    for (const char* algorithm : {"direct_one_shot", "direct_two_shot", "direct_push"}) {
+    for (const char* algorithm : {"direct_one_shot", "direct_two_shot", "direct_push", "direct_push_pull"}) {
       INFO(ranks << " ranks " << algorithm);
       CHECK(complaints(run_processes(ranks, pieces_by_mapping, forced(algorithm))) == "");
     }
@@ -79,7 +79,7 @@ TEST_CASE("calls on symmetric and on ordinary memory may be mixed") {
 
 TEST_CASE("ranks may differ in whether their memory is symmetric, and in being in place") {
   for (const std::uint32_t ranks : {2u, 3u, 4u})
-    for (const char* algorithm : {"", "direct_one_shot", "direct_two_shot", "direct_push"}) {
+    for (const char* algorithm : {"", "direct_one_shot", "direct_two_shot", "direct_push", "direct_push_pull"}) {
       INFO(ranks << " ranks " << algorithm);
       CHECK(complaints(run_processes(ranks, [](Communicator& c) { return soak(c, 1000, false); }, forced(algorithm))) == "");
     }

@@ -17,7 +17,8 @@ using namespace rondo::test;
 
 constexpr std::uint64_t gathered_count = 100;
 
-/// Two ranks that gather `gathered_count` numbers from each, over plain memory; homes are their inputs and outputs. `fetches`: the kernel copies.
+/// Two ranks that gather `gathered_count` numbers from each, at both or at rank 0, over plain memory; homes are their inputs and outputs. `fetches`: the kernel
+/// copies.
 struct Pair {
   struct alignas(line_pair) Area {
     std::byte bytes[4096] = {};
@@ -27,8 +28,10 @@ struct Pair {
     std::array<std::int32_t, 2 * gathered_count> output{};
   };
 
-  explicit Pair(bool fetches = false) {
-    const auto plan = plan_of(request_of(Collective::all_gather, 2, gathered_count * 4), "direct_one_shot");
+  explicit Pair(bool fetches = false, Collective collective = Collective::all_gather, const char* algorithm = "direct_one_shot",
+                const void* input_of_1 = nullptr) {
+    identity.collective = collective;
+    const auto plan = plan_of(request_of(collective, 2, gathered_count * 4), algorithm);
     std::vector<std::uintptr_t> begins;
     for (Home& home : homes) begins.push_back(reinterpret_cast<std::uintptr_t>(&home));
     for (std::uint32_t rank = 0; rank < 2; ++rank) {
@@ -46,7 +49,7 @@ struct Pair {
       executables.push_back(compile(*plan, request).value());
     }
     for (std::uint32_t rank = 0; rank < 2; ++rank)
-      runs[rank].begin(contexts[rank], executables[rank], identity, identity.digest(), Binding{&homes[rank].input, &homes[rank].output, 1});
+      runs[rank].begin(contexts[rank], executables[rank], identity, identity.digest(), Binding{rank == 1 && input_of_1 != nullptr ? input_of_1 : &homes[rank].input, &homes[rank].output, 1});
   }
 
   std::uint64_t signals_of(std::uint32_t rank) { return contexts[0].lane(rank, 0).progress.load() & (max_signals - 1); }
@@ -83,6 +86,43 @@ TEST_CASE("what was read of a peer that has failed meanwhile is not passed off a
   CHECK(pair.signals_of(0) == 1);
 }
 
+TEST_CASE("each of two ranks copies half of a block, the one into the other's buffer and the other out of it") {
+  const bool fetches = GENERATE(false, true);
+  Pair pair(fetches, Collective::gather, "direct_push_pull");
+  REQUIRE(pair.runs[0].advance(0) == Progress::blocked);
+  REQUIRE(pair.runs[1].advance(0) == Progress::blocked);
+  const auto& gathered = pair.homes[0].output;
+  CHECK(gathered[gathered_count] == 8);  // the first half is there, and the root hasn't read the other yet
+  CHECK(gathered[2 * gathered_count - 1] == 0);
+  REQUIRE(pair.runs[0].advance(0) == Progress::done);
+  REQUIRE(pair.runs[1].advance(0) == Progress::done);
+  for (std::size_t i = 0; i < 2 * gathered_count; ++i) REQUIRE(gathered[i] == static_cast<std::int32_t>(i / gathered_count) + 7);
+}
+
+TEST_CASE("nothing is pushed to a peer that has failed or died") {
+  Pair pair(true, Collective::gather, "direct_push_pull");
+  REQUIRE(pair.runs[0].advance(0) == Progress::blocked);
+  SECTION("it has failed") { pair.contexts[0].lane(0, 0).broken.store(1); }
+  SECTION("it has died") { pair.contexts[1].processes[0] = std::numeric_limits<pid_t>::max(); }
+  CHECK(pair.runs[1].advance(0) == Progress::blocked);
+  CHECK(pair.runs[1].refusal().reason == 0);
+  CHECK(pair.contexts[1].status(1).reads.load() == 0);
+  CHECK(pair.homes[0].output[gathered_count] == 0);
+}
+
+TEST_CASE("what can't be pushed is told apart: an output that can't be written is the peer's, an input that can't be read this rank's") {
+  const bool output = GENERATE(false, true);
+  Pair pair(true, Collective::gather, "direct_push_pull", output ? nullptr : reinterpret_cast<const void*>(16));
+  REQUIRE(pair.runs[0].advance(0) == Progress::blocked);
+  if (output) pair.contexts[0].lane(0, 0).buffers[1][1].store(1);
+  CHECK(pair.runs[1].advance(0) == Progress::mismatch);
+  const Refusal& refusal = pair.runs[1].refusal();
+  CHECK(refusal.reason == EFAULT);
+  CHECK(pair.runs[1].disagreeing_rank() == 0);
+  CHECK(refusal.written == output);
+  CHECK(refusal.own == !output);
+}
+
 TEST_CASE("a peer whose buffer is told to be outside of its memory disagrees") {
   for (const std::uint64_t word : {no_buffer, std::uint64_t{sizeof(Pair::Home)}, sizeof(Pair::Home) - gathered_count * 4 + 1, ~std::uint64_t{0} - 4}) {
     Pair pair;
@@ -100,18 +140,18 @@ TEST_CASE("a buffer that the kernel can't read is told apart from one of a rank 
   told(pair).store(1);
   SECTION("it disagrees") {
     CHECK(pair.runs[0].advance(0) == Progress::mismatch);
-    CHECK(pair.runs[0].unreadable() == EFAULT);
+    CHECK(pair.runs[0].refusal().reason == EFAULT);
     CHECK(pair.runs[0].disagreeing_rank() == 1);
   }
   SECTION("it has failed") {
     pair.contexts[1].lane(1, 0).broken.store(1);
     CHECK(pair.runs[0].advance(0) == Progress::blocked);
-    CHECK(pair.runs[0].unreadable() == 0);
+    CHECK(pair.runs[0].refusal().reason == 0);
   }
   SECTION("it has died") {
     pair.contexts[0].processes[1] = std::numeric_limits<pid_t>::max();
     CHECK(pair.runs[0].advance(0) == Progress::blocked);
-    CHECK(pair.runs[0].unreadable() == 0);
+    CHECK(pair.runs[0].refusal().reason == 0);
   }
 }
 
@@ -122,10 +162,10 @@ TEST_CASE("the kernel copies, and combines nothing") {
   request.direct = request.fetches = true;
   const auto executable = compile(*plan_of(request_of(Collective::all_reduce, 2, gathered_count * 4), "direct_one_shot"), request);
   REQUIRE(!executable);
-  CHECK(executable.error().detail.find("the kernel copies alone") != std::string::npos);
+  CHECK(executable.error().detail.find("as the kernel can") != std::string::npos);
 }
 
-TEST_CASE("plans that read buffers before they wait for their rank, or write them where the kernel copies, are refused") {
+TEST_CASE("plans that reach for buffers before they wait for their rank, or for more than the kernel does, are refused") {
   bool fetches = false;
   const auto refusal = [&fetches](const Lane& first, const Lane& second) {
     PlanHeader header;
@@ -152,6 +192,11 @@ TEST_CASE("plans that read buffers before they wait for their rank, or write the
   CHECK(refusal({{begun}}, {{late, read}}).find("before it waits") != std::string::npos);
   const Step write{StepKind::copy, false, 0, {}, {{Buffer::output, self, 0, 1}}, {{Buffer::output, 0, 0, 1}}, {}};
   CHECK(refusal({{begun}}, {{wait, write}}) == "accepted");
-  fetches = true;  // the kernel copies from peers' memory alone
-  CHECK(refusal({{begun}}, {{wait, write}}).find("writes a peer's output") != std::string::npos);
+  fetches = true;  // of this rank's memory inputs alone, and from one place to one
+  CHECK(refusal({{begun}}, {{wait, write}}).find("insert_shadows first") != std::string::npos);
+  Step push = write;
+  push.sources = {{Buffer::input, self, 0, 1}};
+  CHECK(refusal({{begun}}, {{wait, push}}) == "accepted");
+  push.destinations.push_back({Buffer::output, self, 0, 1});
+  CHECK(refusal({{begun}}, {{wait, push}}).find("insert_shadows first") != std::string::npos);
 }
