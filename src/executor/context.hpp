@@ -88,6 +88,8 @@ class Context {
   std::uint32_t member(std::uint32_t rank) const { return members_[rank]; }  ///< a member's rank in the communicator
   const ContextLayout& layout() const { return layout_; }
   Transport& transport() const { return *transport_; }
+  /// Whether a member is known to have died, or left.
+  bool gone(std::uint32_t rank) const { return transport_ != nullptr && transport_->gone(members_[rank]); }
   std::uint32_t first_channel() const { return first_channel_; }
 
   StatusLine& status(std::uint32_t rank) const { return *at<StatusLine>(rank, layout_.status()); }

@@ -48,8 +48,10 @@ struct Pair {
       if (fetches) contexts.back().processes.assign(2, getpid());
       executables.push_back(compile(*plan, request).value());
     }
-    for (std::uint32_t rank = 0; rank < 2; ++rank)
-      runs[rank].begin(contexts[rank], executables[rank], identity, identity.digest(), Binding{rank == 1 && input_of_1 != nullptr ? input_of_1 : &homes[rank].input, &homes[rank].output, 1});
+    for (std::uint32_t rank = 0; rank < 2; ++rank) {
+      const void* const input = rank == 1 && input_of_1 != nullptr ? input_of_1 : &homes[rank].input;
+      runs[rank].begin(contexts[rank], executables[rank], identity, identity.digest(), Binding{input, &homes[rank].output, 1});
+    }
   }
 
   std::uint64_t signals_of(std::uint32_t rank) { return contexts[0].lane(rank, 0).progress.load() & (max_signals - 1); }
