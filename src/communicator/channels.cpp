@@ -44,6 +44,11 @@ SleepWord* sleep_word(const CommunicatorParts& parts, std::uint32_t rank) {
   return &reinterpret_cast<SleepLine*>(parts.transport->segment(rank) + parts.layout.sleep())->asleep;
 }
 
+/// Lane 0 of a member of the communicator, in its context of all ranks.
+LaneLine& main_lane(const CommunicatorParts& parts, std::uint32_t rank) {
+  return *reinterpret_cast<LaneLine*>(parts.transport->segment(rank) + parts.layout.lane(0));
+}
+
 using LocalArea = std::unique_ptr<std::byte, FreeArea>;
 
 /// calloc: the staging of plans over links is rarely used whole, and pages come when touched.
@@ -117,8 +122,13 @@ Result<std::unique_ptr<Channel>> make_pair_channel(const CommunicatorParts& part
     areas[own] = aligned(local);
   }
   const std::uint32_t first_channel = from < to ? upward_channels : downward_channels;
-  auto channel = std::make_unique<Channel>(Context(layout, own, std::move(areas), {from, to}, parts.transport.get(), first_channel),
-                                           plan_source(parts, layout, 2, own, mapped ? Reach::memory : Reach::messages));
+  PlanSource source = plan_source(parts, layout, 2, own, mapped ? Reach::memory : Reach::messages);
+  source.kernel_copies = !parts.processes.empty();
+  auto channel = std::make_unique<Channel>(Context(layout, own, std::move(areas), {from, to}, parts.transport.get(), first_channel), std::move(source));
+  if (!parts.processes.empty()) {
+    channel->context.processes = {parts.processes[from], parts.processes[to]};
+    channel->context.take_broken({&main_lane(parts, from).broken, &main_lane(parts, to).broken});
+  }
   channel->local_area = std::move(local);
   channel->share = std::move(share);
   if (sleepers_are_woken(parts)) channel->context.sleepers = {sleep_word(parts, sends ? to : from)};

@@ -82,7 +82,7 @@ void BasicRun<digests>::tell_buffers() {
 template <bool digests>
 Progress BasicRun<digests>::attach(const ExecStep& step) {
   const LaneLine& line = context_->lane(step.rank, 0);
-  if (says_when_it_touches() && line.broken.load(std::memory_order_seq_cst) != 0) return Progress::blocked;
+  if (says_when_it_touches() && context_->broken(step.rank).load(std::memory_order_seq_cst) != 0) return Progress::blocked;
   for (const bool output : {false, true}) {
     if ((step.attaches & (output ? reads_output : reads_input)) == 0) continue;
     const std::uint64_t word = line.buffers[parity_][output ? 1 : 0].load(std::memory_order_relaxed);  // published by the signal
@@ -104,7 +104,7 @@ template <bool digests>
 bool BasicRun<digests>::confirmed(std::uint32_t rank) const {
   // pairs with fail() and abort(): whoever read what was written after them sees the word
   std::atomic_thread_fence(std::memory_order_acquire);
-  return context_->lane(rank, 0).broken.load(std::memory_order_relaxed) == 0;
+  return context_->broken(rank).load(std::memory_order_relaxed) == 0;
 }
 
 /// The same of all ranks whose buffers the plan reads.

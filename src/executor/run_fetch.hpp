@@ -64,7 +64,7 @@ Progress BasicRun<digests>::put(const ExecStep& step, std::uint64_t piece) {
   SharedWord& writes = context_->status(context_->rank()).reads;
   // pairs with leave_buffers() of the peer: either this rank finds it broken, or the peer finds that it is written to
   writes.store(call_, std::memory_order_seq_cst);
-  const bool failed = context_->lane(step.rank, 0).broken.load(std::memory_order_seq_cst) != 0;
+  const bool failed = context_->broken(step.rank).load(std::memory_order_seq_cst) != 0;
   if (failed || context_->gone(step.rank)) {  // another process may have a dead one's number
     writes.store(0, std::memory_order_release);
     return Progress::blocked;

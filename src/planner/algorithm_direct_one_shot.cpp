@@ -79,7 +79,7 @@ Program program(const PlanHeader& header, std::uint32_t rank) {
   return is_rooted(header.collective) ? to_root(header, rank) : everybody(header, rank);
 }
 
-std::string_view objection(const Request& request, const CostModel&, const PlanLimits&) {
+std::string_view objection(const Request& request, const CostModel&, const PlanLimits& limits) {
   switch (request.collective) {
     case Collective::all_reduce:
     case Collective::all_to_all:
@@ -90,13 +90,11 @@ std::string_view objection(const Request& request, const CostModel&, const PlanL
     case Collective::all_gather:
     case Collective::broadcast:
     case Collective::gather:
-    case Collective::scatter: break;
-    case Collective::send_recv:
-      if (!request.symmetric) return "the kernel copies for collectives alone";
-      break;
+    case Collective::scatter:
+    case Collective::send_recv: break;
     default: return other_collective;
   }
-  return direct_objection(request);
+  return direct_objection(request, limits);
 }
 
 Shape shape(const Request& request, const CostModel&, const PlanLimits&) {

@@ -24,9 +24,9 @@ Program program(const PlanHeader& header, std::uint32_t rank) {
   return lane.take_program();
 }
 
-std::string_view objection(const Request& request, const CostModel&, const PlanLimits&) {
+std::string_view objection(const Request& request, const CostModel&, const PlanLimits& limits) {
   if (request.collective != Collective::all_reduce) return other_collective;
-  return direct_objection(request);
+  return direct_objection(request, limits);
 }
 
 Shape shape(const Request& request, const CostModel&, const PlanLimits&) { return {Protocol::direct, false, request.ranks, 0, 0, 1, piece_bytes}; }

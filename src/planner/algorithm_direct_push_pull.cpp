@@ -17,6 +17,8 @@ Operand parts_of(Buffer buffer, std::uint32_t rank, std::uint32_t block, bool by
   return by_root ? Operand{buffer, rank, block * parts + parts - 1, 1} : Operand{buffer, rank, block * parts, parts - 1};
 }
 
+std::uint32_t root_of(const PlanHeader& header) { return header.collective == Collective::send_recv ? 0 : header.root; }
+
 /// Between the root and one other rank: which block of the sender's input, which one of the receiver's output.
 struct Transfer {
   std::uint32_t from, input_block, to, output_block;
@@ -24,44 +26,58 @@ struct Transfer {
 
 Transfer transfer_of(const PlanHeader& header, std::uint32_t other) {
   if (header.collective == Collective::gather) return {other, 0, header.root, other};
-  return {header.root, header.collective == Collective::scatter ? other : 0, other, 0};
+  return {root_of(header), header.collective == Collective::scatter ? other : 0, other, 0};
 }
 
 /// A rank's copy of its part of a transfer: the sender's is a push, the receiver's a pull.
 void copy_parts(const PlanHeader& header, std::uint32_t rank, const Transfer& transfer, LaneBuilder& lane) {
-  const bool by_root = rank == header.root;
+  const bool by_root = rank == root_of(header);
   const auto named = [&](std::uint32_t owner) { return owner == rank ? self : owner; };
   lane.copy(parts_of(Buffer::input, named(transfer.from), transfer.input_block, by_root, header),
             {parts_of(Buffer::output, named(transfer.to), transfer.output_block, by_root, header)});
 }
 
+/// A root's own block, where it has one.
+void keep_block(const PlanHeader& header, LaneBuilder& lane) {
+  if (header.collective == Collective::send_recv) return;
+  const std::uint32_t parts = header.chunks_per_block;
+  const std::uint32_t from = header.collective == Collective::scatter ? header.root : 0, to = header.collective == Collective::gather ? header.root : 0;
+  lane.copy(input(from * parts, parts), {output(to * parts, parts)});
+}
+
 Program program(const PlanHeader& header, std::uint32_t rank) {
+  const std::uint32_t root = root_of(header);
   LaneBuilder lane;
   lane.signal();
-  if (rank == header.root) {
+  if (rank == root) {
     for (std::uint32_t k = 1; k < header.ranks; ++k) {
       const std::uint32_t other = peer(header, rank, k);
       lane.wait(other, begun);
       copy_parts(header, rank, transfer_of(header, other), lane);
     }
-    const std::uint32_t parts = header.chunks_per_block;
-    const std::uint32_t own_input = header.collective == Collective::scatter ? rank : 0, own_output = header.collective == Collective::gather ? rank : 0;
     lane.signal();
-    lane.copy(input(own_input * parts, parts), {output(own_output * parts, parts)});
+    keep_block(header, lane);
     wait_for_others(header, rank, copied, lane);
   } else {
-    lane.wait(header.root, begun);
+    lane.wait(root, begun);
     copy_parts(header, rank, transfer_of(header, rank), lane);
     lane.signal();
-    lane.wait(header.root, copied);
+    lane.wait(root, copied);
   }
   return lane.take_program();
 }
 
-std::string_view objection(const Request& request, const CostModel&, const PlanLimits&) {
-  if (request.collective != Collective::broadcast && request.collective != Collective::gather && request.collective != Collective::scatter)
-    return other_collective;
-  return direct_objection(request);
+std::string_view objection(const Request& request, const CostModel&, const PlanLimits& limits) {
+  switch (request.collective) {
+    case Collective::broadcast:
+    case Collective::gather:
+    case Collective::scatter: break;
+    case Collective::send_recv:
+      if (request.symmetric) return "of a message in such memory its receiver makes the only copy";
+      break;
+    default: return other_collective;
+  }
+  return direct_objection(request, limits);
 }
 
 Shape shape(const Request& request, const CostModel&, const PlanLimits&) { return {Protocol::direct, false, request.ranks, 0, 0, 1, piece_bytes}; }
@@ -76,7 +92,8 @@ Cost predict(const Request& request, const CostModel& cost, const PlanLimits& li
   const double pulled = gathers ? terms.pull(parts) : terms.pull_from_one(parts, 1, terms.ranks);
   const double pushed = request.symmetric ? terms.publish(parts) : terms.pull(parts);  // the kernel's copies take as long either way
   const double kernel = request.symmetric ? 0 : terms.by_kernel(parts, others);
-  const double root = terms.keep(terms.block) + kernel + (gathers ? pulled : pushed);
+  const double own = request.collective == Collective::send_recv ? 0 : terms.keep(terms.block);
+  const double root = own + kernel + (gathers ? pulled : pushed);
   const double other = kernel + (gathers ? pushed : pulled);
   double moving = terms.lopsided(std::max(root, other), root + others * other);
   // In place, what a root reads and others write to is what others have read and written when they were the root.

@@ -18,8 +18,10 @@ inline Operands all_inputs(const PlanHeader& header, std::uint32_t rank, std::ui
   return sources;
 }
 
-inline std::string_view direct_objection(const Request& request) {
+inline std::string_view direct_objection(const Request& request, const PlanLimits& limits) {
   if (!request.symmetric && !request.kernel_copies) return "ranks can't read one another's buffers";
+  if (!request.symmetric && request.collective == Collective::send_recv && block_bytes(request) <= limits.staging_bytes)
+    return "the message fits into its sender's slots, and needn't wait for its receiver";
   if (!request.symmetric && block_bytes(request) == 0) return "there is nothing to copy";
   if (!request.symmetric && is_reduction(request.collective)) return "the kernel copies from peers' buffers, and combines nothing";
   if (is_reduction(request.collective) && request.op == ReduceOp::premul_sum) return "a rank doesn't know the others' factors";

@@ -260,6 +260,88 @@ TEST_CASE("a rank that is stopped while it pushes into others' memory changes no
   }
 }
 
+TEST_CASE("long messages are copied from memory to memory, and those that fit into slots don't wait for their receiver") {
+  if (!kernel_copies()) return;
+  for (const std::string algorithm : {"direct_one_shot", "direct_push_pull"}) {
+    const auto body = [algorithm](Communicator& communicator) -> std::string {
+      const std::uint32_t size = communicator.size(), rank = communicator.rank(), to = (rank + 1) % size, from = (rank + size - 1) % size;
+      for (const std::uint64_t count : {0u, 1u, 5'003u, 100'003u, 3'000'017u}) {
+        std::vector<std::uint32_t> out(count), in(count);
+        for (std::uint32_t round = 0; round < 5; ++round) {
+          std::iota(out.begin(), out.end(), rank * 1000 + round);
+          std::fill(in.begin(), in.end(), 0);
+          Result<void> sent;
+          if (count < 6'000) {  // everybody sends before anybody receives
+            sent = communicator.send(out.data(), count, DataType::u32, to);
+            if (auto done = communicator.recv(in.data(), count, DataType::u32, from); !done) return to_string(done.error());
+          } else {
+            Work sending = communicator.start_send(out.data(), count, DataType::u32, to, 7);
+            Work receiving = communicator.start_recv(in.data(), count, DataType::u32, from, 7);
+            if (auto done = receiving.wait(); !done) return to_string(done.error());
+            sent = sending.wait();
+          }
+          std::fill(out.begin(), out.end(), ~0u);
+          if (!sent) return to_string(sent.error());
+          for (std::uint64_t i = 0; i < count; ++i)
+            if (in[i] != from * 1000 + round + i) return "count " + std::to_string(count) + ": a wrong element";
+        }
+        const std::string record = communicator.flight_record();
+        if ((record.find("by " + algorithm) != std::string::npos) != (count > 100'000)) return record;
+      }
+      return "";
+    };
+    for (const std::uint32_t ranks : {2u, 3u}) {
+      INFO(ranks << " ranks " << algorithm);
+      CHECK(complaints(run_processes(ranks, body, forced(algorithm.c_str()))) == "");
+    }
+  }
+}
+
+TEST_CASE("a message that can't be read or written is its owner's error, or names the owner") {
+  if (!kernel_copies()) return;
+  for (const bool sends : {true, false})
+    for (const char* algorithm : {"direct_one_shot", "direct_push_pull"}) {
+      INFO((sends ? "unreadable " : "unwritable ") << algorithm);
+      const auto body = [sends](Communicator& communicator) -> std::string {
+        const std::uint64_t count = mapped_bytes / 4;
+        const bool guilty = (communicator.rank() == 0) == sends;
+        float* const data = map(!guilty ? PROT_READ | PROT_WRITE : sends ? PROT_NONE : PROT_READ);
+        const auto done = communicator.rank() == 0 ? communicator.send(data, count, DataType::f32, 1) : communicator.recv(data, count, DataType::f32, 0);
+        // Whoever comes upon it says so, and the other one hears of it.
+        const std::string owner = sends ? "rank 0 " : "rank 1 ", verb = sends ? "read" : "writ";
+        const auto wrong = expect_error(done, Errc::peer_failed, {owner, verb});
+        return guilty && !wrong.empty() ? expect_error(done, Errc::invalid_argument, {"this rank's", verb}) : wrong;
+      };
+      CHECK(complaints(run_processes(2, body, forced(algorithm))) == "");
+    }
+}
+
+TEST_CASE("what a message was to be written to is its owner's once the receive has failed, wherever the sender is") {
+  if (!kernel_copies()) return;
+  for (int round = 0; round < 30; ++round) {
+    const auto body = [round](Communicator& communicator) -> std::string {
+      std::vector<float> data(mapped_bytes / 4, 1.0f);
+      std::thread aborter;
+      if (communicator.rank() == 1) aborter = std::thread([&] {
+        std::this_thread::sleep_for(std::chrono::microseconds(20'000 + 250 * round));
+        communicator.abort();
+      });
+      Result<void> done;
+      while (done) {
+        if (communicator.rank() == 0) done = communicator.send(data.data(), data.size(), DataType::f32, 1);
+        else done = communicator.recv(data.data(), data.size(), DataType::f32, 0);
+      }
+      std::fill(data.begin(), data.end(), 42.0f);
+      if (aborter.joinable()) aborter.join();
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      if (std::any_of(data.begin(), data.end(), [](float value) { return value != 42; })) return "what this rank wrote has changed";
+      return expect_error(done, Errc::aborted, {"abort()"});
+    };
+    INFO("round " << round);
+    CHECK(complaints(run_processes(2, body, forced("direct_push_pull"))) == "");
+  }
+}
+
 TEST_CASE("calls without elements need no buffers where the kernel copies, either") {
   const auto body = [](Communicator& communicator) -> std::string {
     for (const Collective collective : moving_collectives)
