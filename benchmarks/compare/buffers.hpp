@@ -1,6 +1,7 @@
 // A rank's user buffers: where input and output of each operation lie in them, and whether a result is right.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -51,15 +52,18 @@ inline Memory plain_memory(std::size_t bytes) {
   return memory;
 }
 
-/// Two buffers that grow as needed. Their pages are there before anything is timed. In place, input and output
+/// Two buffers that grow as needed. Their pages are there before anything is timed. Aligned ones begin with a cache line; large ones of malloc's
+/// begin 16 bytes behind one. In place, input and output
 /// both lie in the second: equal, or the smaller one as the rank's own block of the larger.
 class Buffers {
  public:
   explicit Buffers(Allocator allocator) : allocator_(std::move(allocator)) {}
 
-  void reserve(std::size_t bytes) {
-    if (bytes <= bytes_) return;
+  void reserve(const Case& what) {
+    const std::size_t bytes = std::max<std::size_t>(what.bytes, line);
+    if (bytes <= bytes_ && aligned_ == (what.aligned != 0)) return;
     release();
+    aligned_ = what.aligned != 0;
     first_ = allocate(bytes);
     second_ = allocate(bytes);
     bytes_ = bytes;
@@ -83,15 +87,20 @@ class Buffers {
 
  private:
   Memory allocate(std::size_t bytes) const {
-    Memory memory = allocator_(bytes);
-    for (std::size_t i = 0; i < bytes; i += 4096) static_cast<std::byte*>(memory.get())[i] = std::byte{0};
-    return memory;
+    const std::size_t room = bytes + (aligned_ ? line - 1 : 0);
+    Memory memory = allocator_(room);
+    for (std::size_t i = 0; i < room; i += 4096) static_cast<std::byte*>(memory.get())[i] = std::byte{0};
+    const std::size_t behind = reinterpret_cast<std::uintptr_t>(memory.get()) % line;
+    return aligned_ && behind != 0 ? Memory(memory, static_cast<std::byte*>(memory.get()) + line - behind) : memory;
   }
+
+  static constexpr std::size_t line = 64;
 
   Allocator allocator_;
   Memory first_;
   Memory second_;
   std::size_t bytes_ = 0;
+  bool aligned_ = false;
 };
 
 inline void fill(Type type, void* input, std::size_t count, std::uint32_t rank) {

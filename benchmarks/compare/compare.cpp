@@ -69,6 +69,8 @@ int main(int argc, char** argv) {
                    {"quick", options.quick},
                    {"rounds", options.rounds},
                    {"block_ms", options.block_ms},
+                   {"barrier", options.barrier},
+                   {"aligned", options.aligned},
                    {"seed", options.seed}});
   for (const std::uint32_t ranks : options.ranks) {
     if (stop == 0) compare_at(ranks, options, programs, raw);

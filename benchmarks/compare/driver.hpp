@@ -59,7 +59,7 @@ class Driver {
   }
 
   Call prepare(const Case& what) {
-    buffers_.reserve(std::max<std::size_t>(what.bytes, 64));
+    buffers_.reserve(what);
     const std::uint32_t rank = library_.rank();
     const std::uint32_t ranks = library_.ranks();
     return {what.operation,
@@ -90,24 +90,25 @@ class Driver {
     std::vector<double> batches(std::max(1U, command.batches));
     for (double& ns : batches) {
       library_.barrier();
-      ns = (command.what.touch != 0 ? touched(call, command) : untouched(call, command)) / command.iterations;
+      ns = (command.what.touch + command.what.barrier != 0 ? one_by_one(call, command) : in_a_row(call, command)) / command.iterations;
     }
     const auto middle = batches.begin() + static_cast<std::ptrdiff_t>(batches.size() / 2);
     std::nth_element(batches.begin(), middle, batches.end());
     return *middle;
   }
 
-  double untouched(Call& call, const Command& command) {
+  double in_a_row(Call& call, const Command& command) {
     const auto start = Clock::now();
     for (std::uint32_t i = 0; i < command.iterations; ++i) run_next(call);
     return ns_between(start, Clock::now());
   }
 
-  double touched(Call& call, const Command& command) {
+  double one_by_one(Call& call, const Command& command) {
     const std::size_t inputs = extent_of(command.what, library_.ranks()).input;
     double ns = 0;
     for (std::uint32_t i = 0; i < command.iterations; ++i) {
-      set_all(call.type, call.input, inputs, static_cast<float>(i & 3));
+      if (command.what.touch != 0) set_all(call.type, call.input, inputs, static_cast<float>(i & 3));
+      if (command.what.barrier != 0) library_.barrier();
       const auto start = Clock::now();
       run_next(call);
       ns += ns_between(start, Clock::now());

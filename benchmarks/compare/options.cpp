@@ -101,6 +101,8 @@ Options parse_options(int argc, char** argv) {
   app.add_option("--sizes", sizes, "FIRST:LAST (e.g. 4:256M) or a list (8,64K); bytes of the larger buffer");
   app.add_option("--libraries", libraries, "of " + joined(known_libraries, ", ") + " (hand-written); symmetric: Rondo on buffers of its allocate()");
   app.add_option("--plans", plans, "plan files (of --ranks ranks): each takes part too, as Rondo running exactly that plan");
+  app.add_flag("--barrier", options.barrier, "each call begins behind a barrier of its library, outside the clock, as after work that ranks share evenly");
+  app.add_flag("--aligned", options.aligned, "buffers begin with a cache line, as torch's tensors do");
   app.add_option("--rounds", options.rounds, "rounds (21 and more give an interval)")->check(tool_support::whole_number(1, 1000));
   app.add_option("--block-ms", options.block_ms, "aim for a block")->check(tool_support::decimal_number(0.5, longest_block_ms));
   app.add_option("--seed", options.seed, "of the order of the blocks")
@@ -136,7 +138,7 @@ std::vector<Case> cases_for(const Options& options, std::uint32_t ranks) {
   std::vector<Case> cases;
   const auto add = [&](Case what) {
     if (what.operation == Operation::barrier) {  // it has no buffers
-      if (what.type == options.types.front() && what.bytes == options.sizes.front()) cases.push_back({Operation::barrier, what.type, 0, 0, 0});
+      if (what.type == options.types.front() && what.bytes == options.sizes.front()) cases.push_back({Operation::barrier, what.type, 0, 0, 0, 0, 0});
       return;
     }
     const Extent extent = extent_of(what, ranks);
@@ -145,6 +147,8 @@ std::vector<Case> cases_for(const Options& options, std::uint32_t ranks) {
     for (const std::uint32_t in_place : {0U, 1U}) {
       for (const std::uint32_t touch : {0U, 1U}) {
         if (options.quick && ranks > 2 && touch != 0) continue;
+        what.barrier = options.barrier ? 1 : 0;
+        what.aligned = options.aligned ? 1 : 0;
         what.in_place = in_place;
         what.touch = touch;
         cases.push_back(what);
@@ -153,7 +157,7 @@ std::vector<Case> cases_for(const Options& options, std::uint32_t ranks) {
   };
   for (const Operation operation : options.operations) {
     for (const Type type : options.types) {
-      for (const std::uint64_t bytes : options.sizes) add({operation, type, 0, 0, bytes});
+      for (const std::uint64_t bytes : options.sizes) add({operation, type, 0, 0, 0, 0, bytes});
     }
   }
   return cases;

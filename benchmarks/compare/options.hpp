@@ -17,6 +17,8 @@ struct Options {
   std::vector<std::uint64_t> sizes;
   std::vector<std::string> libraries;
   std::vector<std::string> plans;  ///< files: each takes part as Rondo running exactly that plan
+  bool barrier = false;  ///< before each call
+  bool aligned = false;  ///< buffers begin with a cache line
   std::uint32_t rounds = 21;
   double block_ms = 20;  ///< aim for a block's length; one call of a large size may be longer
   std::uint32_t seed = 1;

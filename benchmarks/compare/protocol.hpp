@@ -43,12 +43,15 @@ inline constexpr std::array<std::string_view, 2> type_names{"f32", "bf16"};
 constexpr std::string_view name_of(Type type) { return type_names[static_cast<std::size_t>(type)]; }
 constexpr std::size_t size_of(Type type) { return type == Type::f32 ? 4 : 2; }
 
-/// One thing to measure: an operation (reductions: sum) over buffers from malloc. `bytes` is the size of the larger buffer.
+/// One thing to measure: an operation (reductions: sum) over buffers as malloc has them, or that begin with a cache line. `bytes` is the size of the larger
+/// buffer.
 struct Case {
   Operation operation = Operation::all_reduce;
   Type type = Type::f32;
   std::uint32_t in_place = 0;
   std::uint32_t touch = 0;  ///< owners rewrite their input before every call, outside the clock
+  std::uint32_t barrier = 0;  ///< likewise the library's own barrier
+  std::uint32_t aligned = 0;
   std::uint64_t bytes = 0;
 };
 

@@ -140,6 +140,9 @@ def main():
         show_table(symmetric["summary"], SYMMETRIC)
         show_means(symmetric["geometric_means"], SYMMETRIC)
     show_lacking(lacking)
+    run = result["run"]
+    if run.get("barrier") or run.get("aligned"):
+        print("\n" + ", ".join(["each call behind a barrier"] * bool(run.get("barrier")) + ["buffers begin with a cache line"] * bool(run.get("aligned"))))
     centres = "; ".join(f"{ranks} ranks " + ", ".join(f"{name} {ns:.0f} ns" for name, ns in of["centres"].items()) for ranks, of in states.items())
     print(f"\n8-byte floor: {centres}.  * : median over 1.00 or upper bound over 1.05")
     for line in warnings:

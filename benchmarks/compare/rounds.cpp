@@ -132,7 +132,8 @@ Command Rounds::block_command(const Case& what, double ns) const {
   command.what = what;
   command.release = releases(what) ? 1 : 0;
   const double touch_ns = what.touch != 0 ? 0.05 * static_cast<double>(what.bytes) + 40 : 0;
-  const double calls = options_.block_ms * 1e6 / (ns + touch_ns);
+  const double barrier_ns = what.barrier != 0 ? ns : 0;  // for want of a better guess
+  const double calls = options_.block_ms * 1e6 / (ns + touch_ns + barrier_ns);
   command.iterations = static_cast<std::uint32_t>(std::clamp(calls * 0.9, 1.0, 200000.0));
   command.warm_up = static_cast<std::uint32_t>(std::clamp(calls * 0.1, 1.0, 2000.0));
   if (2 * ns > longest_block_ms * 1e6 && !releases(what)) command.warm_up = 0;
