@@ -119,18 +119,20 @@ Result<void> connect_all(Bootstrap& bootstrap, CommunicatorParts& parts, std::in
   return {};
 }
 
-/// Whether the kernel lets this rank read all others' memory, which a container, a security module or an older kernel may forbid: found by trying.
-bool reads_all(const std::vector<RankInfo>& infos) {
+/// Whether the kernel lets this rank read and write all others' memory, which a container, a security module or an older kernel may forbid: found by trying.
+bool reaches_all(const std::vector<RankInfo>& infos) {
   return std::all_of(infos.begin(), infos.end(), [](const RankInfo& info) {
     std::uint64_t found = 0;
-    return copy_from_process(info.process, reinterpret_cast<std::byte*>(&found), info.trial_address, sizeof found) == 0 && found == info.trial_value;
+    auto* const word = reinterpret_cast<std::byte*>(&found);
+    return copy_from_process(info.process, word, info.trial_address, sizeof found) == 0 && found == info.trial_value &&
+           copy_to_process(info.process, info.trial_address, word, sizeof found) == 0;
   });
 }
 
 /// What a rank has found out about this machine and its ranks, as all must know it: they plan from equal figures.
 struct Findings {
   double latency_ns = 0;           ///< between the first and the last rank; 0: nobody could tell. Rank 0's counts
-  std::uint64_t reads_others = 0;  ///< 1: reads_all(); must be so for every rank
+  std::uint64_t reaches_others = 0;  ///< 1: reaches_all(); must be so for every rank
 };
 
 Result<Findings> share_findings(Bootstrap& bootstrap, const Findings& own, std::int64_t deadline_ns) {
@@ -146,7 +148,7 @@ Result<Findings> share_findings(Bootstrap& bootstrap, const Findings& own, std::
       return Error{Errc::invalid_argument, "rank " + std::to_string(rank) + " did not say what it found", 0, "bootstrap"};
     std::memcpy(&findings, (*all)[rank].bytes.data(), sizeof findings);
     if (rank == 0) shared.latency_ns = findings.latency_ns;
-    shared.reads_others &= findings.reads_others;
+    shared.reaches_others &= findings.reaches_others;
   }
   return shared;
 }
@@ -156,7 +158,7 @@ void conclude(CommunicatorParts& parts, Bootstrap& bootstrap, const std::vector<
   parts.probed_latency_ns = found.latency_ns;
   parts.lifelines = bootstrap.into_lifelines();
   parts.lifeline_ranks = parts.family_ranks;
-  if (found.reads_others != 0)
+  if (found.reaches_others != 0)
     for (const RankInfo& info : infos) parts.processes.push_back(info.process);
 }
 
@@ -270,7 +272,7 @@ Result<CommunicatorParts> join(Bootstrap& bootstrap, std::uint32_t rank, std::ui
   if (auto met = meet_over_links(parts, deadline_ns); !met) return met.error();
   Findings found;
   if (!parts.oversubscribed) found.latency_ns = probe_latency_ns(*parts.transport, parts.layout, parts.rank, parts.size, 0, at_creation);
-  found.reads_others = config()->kernel_copies && parts.reach() == Reach::memory && ranks_here < size && reads_all(*infos);
+  found.reaches_others = config()->kernel_copies && parts.reach() == Reach::memory && ranks_here < size && reaches_all(*infos);
   crash_point("creation: probed");
   auto shared = share_findings(bootstrap, found, deadline_ns);
   if (!shared) return given_up(parts, shared.error());

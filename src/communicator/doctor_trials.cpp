@@ -38,7 +38,8 @@ Finding judge_trial(const Trial& trial) {
 
 /// Without it all works, and large calls that only move bytes copy them twice.
 Finding judge_kernel_copies(const Trial& trial) {
-  if (trial.kernel_copies) return {"kernel copies", Verdict::ok, "the kernel copies between the ordinary memory of processes (process_vm_readv)", ""};
+  if (trial.kernel_copies)
+    return {"kernel copies", Verdict::ok, "the kernel copies between the ordinary memory of processes (process_vm_readv, process_vm_writev)", ""};
   return {"kernel copies", Verdict::note,
           "the kernel doesn't let processes read one another's memory, or RONDO_KERNEL_COPIES is 0: what large all_gathers, broadcasts and the like move is "
           "copied twice",

@@ -1,13 +1,16 @@
 // Memory that peers map: giving it out, and knowing it again in the arguments of a call (docs/design/0010-symmetric-memory.md).
 #include <sched.h>
 
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <limits>
 #include <optional>
+#include <thread>
+#include <utility>
 
 #include "base/clock.hpp"
+#include "base/kernel_copy.hpp"
 #include "base/log.hpp"
 #include "communicator/check.hpp"
 #include "communicator/impl.hpp"
@@ -73,30 +76,42 @@ Result<std::vector<void*>> Communicator::Impl::homes_of(const std::vector<std::u
 }
 
 /// An operation that has failed ends here for its caller, who may free the buffers, or go on with them: peers that read them, or write into them, must have
-/// stopped. Each does so soon, since the communicator is broken; but for a process that has died, or that is stopped and might go on whenever it likes: to that
-/// one its pages are left. Where the kernel writes for it they can't be: but then it is only waited for where it was stopped at the very call of the kernel.
+/// stopped. Each does so soon, since the communicator is broken; but for a process that has died, or that is stopped and might go on whenever it likes. To that
+/// one the pages of symmetric memory are left. Where the kernel writes for it that can't be, but it looks round before each copy: what counts is that it is
+/// stopped behind one.
 void Communicator::Impl::leave_buffers(Channel& channel, const Operation& operation) {
   constexpr std::int64_t patience_ns = 1'000'000'000;
   Context& context = channel.context;
-  if (!operation.run.entered() || !operation.run.says_when_it_touches()) return;
+  const Executable& executable = operation.run.executable();
+  if (!operation.run.entered() || !executable.direct) return;
   tell_release(context.lane(context.rank(), 0));
   // pairs with the peers' loop below: this rank touches nothing any more
   context.status(context.rank()).reads.store(0, std::memory_order_release);
-  const bool can_move = !context.homes.anywhere() && !operation.run.executable().fetches;
-  const std::int64_t deadline = can_move ? now_ns() + patience_ns : std::numeric_limits<std::int64_t>::max();
   const std::uint64_t call = operation.run.call();
+  const std::int64_t deadline = now_ns() + patience_ns;
   std::optional<std::uint32_t> late;
-  for (std::uint32_t member = 0; member < context.size(); ++member)
-    if (member != context.rank()) {
-      const std::uint32_t peer = context.member(member);
-      const auto touches = [&] { return context.status(member).reads.load(std::memory_order_seq_cst) == call && !parts_.transport->gone(peer); };
-      while (touches() && now_ns() < deadline) sched_yield();
-      if (touches()) late = peer;
-      tell_acquire(context.lane(member, 0));
+  for (std::uint32_t member = 0; member < context.size(); ++member) {
+    if (member == context.rank()) continue;
+    const std::uint32_t peer = context.member(member);
+    // pairs with put() and tell_buffers(): who doesn't find this rank broken has said this before
+    const auto touches = [&] { return context.status(member).reads.load(std::memory_order_seq_cst) == call && !parts_.transport->gone(peer); };
+    for (bool warned = false; touches(); sched_yield()) {
+      if (now_ns() < deadline || context.homes.anywhere()) continue;
+      if (!executable.fetches) {
+        late = peer;
+        break;
+      }
+      const auto thread = static_cast<std::int64_t>(context.lane(member, 0).writer.load(std::memory_order_relaxed));
+      if (stopped_behind_copy(parts_.processes[peer], thread)) break;
+      if (!std::exchange(warned, true))
+        log_warn(who(peer) + condition(peer) + " may still write into a buffer of " + title(operation) + ", which waits for that to end");
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
+    tell_acquire(context.lane(member, 0));
+  }
   if (!late) return;
   log_warn(who(*late) + " is still in a call that failed here, and may write into its output once it goes on; this process goes on with a copy of that memory");
-  parts_.family->symmetric().leave(static_cast<std::byte*>(operation.task.binding.output), operation.run.executable().output_bytes);
+  parts_.family->symmetric().leave(static_cast<std::byte*>(operation.task.binding.output), executable.output_bytes);
 }
 
 /// Calls that move nothing, or whose arguments nobody has looked at yet and make no sense, have no buffers to speak of.

@@ -101,7 +101,7 @@ std::string Communicator::Impl::slowest(const Channel& channel, const Operation&
   const std::uint32_t index = step->source_step & 0xffff;
   const std::string place = "this rank is at lane " + std::to_string(lane) + ", step " + std::to_string(index) + " of its plan, piece " +
                             std::to_string(operation.run.blocked_piece());
-  if (!is_wait(*step) && step->op != ExecOp::fetch) return place;
+  if (!is_wait(*step) && step->op != ExecOp::fetch && step->op != ExecOp::put) return place;
   return place + ", waiting for " + waited_for(context, step->rank, operation.run.call());
 }
 

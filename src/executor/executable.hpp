@@ -98,7 +98,7 @@ struct Executable {
   bool links = false;                ///< some of its steps move messages
   bool direct = false;               ///< peers' buffers are read; its own are told to the peers
   bool agrees = false;               ///< likewise, once all ranks have entered and say that theirs are for it
-  bool writes_peers = false;         ///< likewise, and peers' outputs are written
+  bool writes_peers = false;         ///< likewise, and this rank writes peers' outputs
   bool checked = false;              ///< slots and messages have checksums
   bool fetches = false;              ///< likewise, but the kernel copies from and to them: they are told as addresses in their process
   std::vector<std::uint32_t> reads;  ///< the ranks whose buffers it reads

@@ -160,7 +160,7 @@ class BasicRun {
   bool agree(const ExecStep& step, std::uint64_t sent_bytes);
   bool by_rendezvous(const ExecStep& step) const;
   Progress fetch_block(const ExecStep& step, std::uint64_t place);
-  Progress refused(std::uint32_t peer, std::uint32_t owner, std::uint64_t from, std::uint64_t bytes, int failure);
+  Progress refused(std::uint32_t peer, std::uint32_t owner, std::uint64_t at, int failure);
   bool blocks_read(std::uint32_t spins);
   Progress inline_publish(const ExecStep& step);
   Progress inline_gather(const ExecStep& step, std::uint32_t spins);

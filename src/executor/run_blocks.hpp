@@ -92,8 +92,9 @@ template <bool digests>
 Progress BasicRun<digests>::fetch_block(const ExecStep& step, std::uint64_t place) {
   const Block& block = block_of(step);
   if (!confirmed(step.block)) return Progress::blocked;
-  const int failure = copy_from_process(context_->processes[step.block], bases_[base_output] + block.offset, place, block.bytes);
-  if (failure != 0) return refused(step.block, step.block, place, block.bytes, failure);
+  std::uint64_t copied = 0;
+  const int failure = copy_from_process(context_->processes[step.block], bases_[base_output] + block.offset, place, block.bytes, &copied);
+  if (failure != 0) return refused(step.block, step.block, place + copied, failure);
   return confirmed(step.block) ? Progress::done : Progress::blocked;
 }
 

@@ -1,6 +1,8 @@
 // Buffers of other processes that the kernel copies from, and to (docs/design/0010-symmetric-memory.md).
 #pragma once
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstring>
 
@@ -22,16 +24,17 @@ int BasicRun<digests>::find_in_peer(const ExecStep& step, const ExecOperand& ope
   return 0;
 }
 
-/// What became of a copy that the kernel didn't make, from `from` in the memory of `owner`, which is this rank or its peer. A peer that has failed or died
-/// meanwhile blocks the step: whoever looks round finds out why.
+/// What became of a copy that the kernel didn't make, which stopped at `at` of the memory it read, that of `owner`: this rank or its peer. A peer that has
+/// failed or died meanwhile blocks the step: whoever looks round finds out why.
 template <bool digests>
-Progress BasicRun<digests>::refused(std::uint32_t peer, std::uint32_t owner, std::uint64_t from, std::uint64_t bytes, int failure) {
+Progress BasicRun<digests>::refused(std::uint32_t peer, std::uint32_t owner, std::uint64_t at, int failure) {
   if (failure == ESRCH || !confirmed(peer)) return Progress::blocked;
   std::byte byte;
-  const auto can_be_read = [&](std::uint64_t at) { return copy_from_process(context_->processes[owner], &byte, from + at, 1) == 0; };
-  refusal_.reason = failure;
-  refusal_.written = failure == EFAULT && can_be_read(0) && can_be_read(bytes - 1);
+  const bool readable = failure == EFAULT && copy_from_process(context_->processes[owner], &byte, at, 1) == 0;
+  // What isn't a matter of addresses is one of the peer's memory as such.
+  refusal_.written = owner == peer ? readable : readable || failure != EFAULT;
   refusal_.own = refusal_.written == (owner == peer);
+  refusal_.reason = failure;
   disagreeing_ = peer;
   return Progress::mismatch;
 }
@@ -45,10 +48,11 @@ Progress BasicRun<digests>::fetch(const ExecStep& step, std::uint64_t piece) {
   const ExecOperand* operands = &executable_->operands[step.first_operand];
   std::byte* const first = address(operands[1], piece);
   std::uint64_t from = 0;
-  if (const int failure = find_in_peer(step, operands[0], from); failure != 0) return refused(step.rank, step.rank, from, sizeof from, failure);
+  if (const int failure = find_in_peer(step, operands[0], from); failure != 0) return refused(step.rank, step.rank, from, failure);
   from += begin;
-  if (const int failure = copy_from_process(context_->processes[step.rank], first, from, bytes); failure != 0)
-    return refused(step.rank, step.rank, from, bytes, failure);
+  std::uint64_t copied = 0;
+  if (const int failure = copy_from_process(context_->processes[step.rank], first, from, bytes, &copied); failure != 0)
+    return refused(step.rank, step.rank, from + copied, failure);
   for (std::uint32_t i = 2; i <= step.destinations; ++i) cpu_copy(address(operands[i], piece), first, bytes, false);
   return Progress::done;
 }
@@ -62,19 +66,20 @@ Progress BasicRun<digests>::put(const ExecStep& step, std::uint64_t piece) {
   const ExecOperand* operands = &executable_->operands[step.first_operand];
   const std::byte* const from = address(operands[0], piece);
   SharedWord& writes = context_->status(context_->rank()).reads;
-  // pairs with leave_buffers() of the peer: either this rank finds it broken, or the peer finds that it is written to
+  context_->lane(context_->rank(), 0).writer.store(static_cast<std::uint64_t>(gettid()), std::memory_order_relaxed);
+  // pairs with leave_buffers() of the peer: either this rank finds it broken, or the peer finds that it is written to, and by which thread
   writes.store(call_, std::memory_order_seq_cst);
   const bool failed = context_->broken(step.rank).load(std::memory_order_seq_cst) != 0;
   if (failed || context_->gone(step.rank)) {  // another process may have a dead one's number
     writes.store(0, std::memory_order_release);
     return Progress::blocked;
   }
-  std::uint64_t to = 0;
+  std::uint64_t to = 0, copied = 0;
   const int unfound = find_in_peer(step, operands[1], to);
-  const int failure = unfound != 0 ? 0 : copy_to_process(context_->processes[step.rank], to + begin, from, bytes);
+  const int failure = unfound != 0 ? 0 : copy_to_process(context_->processes[step.rank], to + begin, from, bytes, &copied);
   writes.store(0, std::memory_order_release);
-  if (unfound != 0) return refused(step.rank, step.rank, to, sizeof to, unfound);
-  if (failure != 0) return refused(step.rank, context_->rank(), reinterpret_cast<std::uint64_t>(from), bytes, failure);
+  if (unfound != 0) return refused(step.rank, step.rank, to, unfound);
+  if (failure != 0) return refused(step.rank, context_->rank(), reinterpret_cast<std::uint64_t>(from) + copied, failure);
   return Progress::done;
 }
 

@@ -77,6 +77,7 @@ struct alignas(line_pair) LaneLine {
   SharedWord buffers[2][2];  ///< of lane 0, by parity, for direct plans: where this rank's input and output are; no_buffer: it has none
   SharedWord broken;         ///< of lane 0: not 0 before this rank's user gets an error, and so the buffers that peers may be reading
   SharedWord bounced;        ///< of lane 0: by the first and the last rank alone, between calls (communicator/probe.hpp)
+  SharedWord writer;         ///< of lane 0: the thread that the kernel last wrote into a peer's memory for
   SharedWord checked_as;     ///< under the thread sanitizer: by which address it knows the lane (thread_checker.hpp)
 };
 inline constexpr std::uint64_t no_buffer = ~std::uint64_t{0};

@@ -114,8 +114,8 @@ TEST_CASE("blocks that lie apart are read and written where they are, whichever 
 }
 
 TEST_CASE("every algorithm serves blocks that lie apart") {
-  for (const char* algorithm : {"inline", "one_shot", "one_shot_streamed", "direct_one_shot", "pairwise", "ring", "rings", "recursive_doubling", "bruck", "pat",
-                                "bine", "knomial", "parameter_server", "halving_doubling"}) {
+  for (const char* algorithm : {"inline", "one_shot", "one_shot_streamed", "direct_one_shot", "direct_push_pull", "pairwise", "ring", "rings",
+                                "recursive_doubling", "bruck", "pat", "bine", "knomial", "parameter_server", "halving_doubling"}) {
     INFO(algorithm);
     CHECK(complaints(run_processes(4, all_apart, forced(algorithm))) == "");
   }

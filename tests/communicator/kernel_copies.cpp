@@ -1,15 +1,9 @@
 // Ordinary memory of other processes, from which the kernel copies: right results, and clear errors where it can't.
-#include <signal.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <numeric>
-#include <string>
 #include <thread>
 
+#include "communicator/kernel_copies.hpp"
 #include "communicator/said.hpp"
 #include "communicator/trial.hpp"
 #include "support/catch.hpp"
@@ -22,19 +16,13 @@ namespace {
 
 using namespace rondo;
 
-constexpr std::uint64_t mapped_bytes = 16 << 20;
-
 std::string all_types(Communicator& communicator) { return perform_all(communicator, false); }
 
 /// Two at least.
 std::string pieces_by_copies(Communicator& communicator) { return perform_moving(communicator, {sanitized ? 1'100'003u : 2'500'007u}, false); }
 
-/// Memory of `mapped_bytes`, whose pages are there.
-float* map(int protection = PROT_READ | PROT_WRITE) {
-  return static_cast<float*>(mmap(nullptr, mapped_bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0));
-}
+}  // namespace
 
-/// Whether this machine lets processes read one another's memory; where it doesn't, there is nothing to test.
 bool kernel_copies() {
   const auto body = [](Communicator& communicator) -> std::string {
     const float value = 1;
@@ -49,8 +37,6 @@ bool kernel_copies() {
   if (!may) WARN("the kernel copies nothing between processes here ('rondo doctor' says why): not tested");
   return may;
 }
-
-}  // namespace
 
 TEST_CASE("what the kernel copies from rank to rank is right for every collective, type, odd count and place") {
   for (const char* algorithm : {"direct_one_shot", "direct_push_pull"}) {
@@ -209,137 +195,6 @@ TEST_CASE("an output that can't be written is this rank's error, and the others 
     return done ? "" : expect_error(done, Errc::peer_failed, {"rank 0 ", "can't be written"});
   };
   CHECK(complaints(run_processes(3, body, forced("direct_one_shot"))) == "");
-}
-
-TEST_CASE("what a root can't push is its own error where it can't read its input, and names the rank whose output can't be written") {
-  if (!kernel_copies()) return;
-  for (const bool unreadable : {true, false}) {
-    INFO((unreadable ? "unreadable" : "unwritable"));
-    const auto body = [unreadable](Communicator& communicator) -> std::string {
-      const bool root = communicator.rank() == 1;
-      float* const data = map();
-      // What of the block only the root touches: the last part, which it pushes.
-      if (root == unreadable) mprotect(data + mapped_bytes / 4 / 4 * 3, mapped_bytes / 4, unreadable ? PROT_NONE : PROT_READ);
-      const auto done = communicator.broadcast(data, data, mapped_bytes / 4, DataType::f32, 1);
-      if (unreadable && root) return expect_error(done, Errc::invalid_argument, {"this rank's input of broadcast", "can't be read"});
-      if (unreadable) return done ? "" : expect_error(done, Errc::peer_failed, {"rank 1 ", "can't be read"});
-      if (root) return expect_error(done, Errc::peer_failed, {"the kernel can't write to the buffer that rank 0 ", "broadcast of 4194304 f32"});
-      return expect_error(done, Errc::peer_failed, {"rank 1 ", "the kernel can't write to the buffer that rank 0 "});
-    };
-    CHECK(complaints(run_processes(2, body, forced("direct_push_pull"))) == "");
-  }
-}
-
-TEST_CASE("a rank that is stopped while it pushes into others' memory changes nothing there once their call has failed and they have gone on") {
-  if (!kernel_copies()) return;
-  constexpr std::uint64_t count = 32u << 20;
-  CommunicatorOptions options = forced("direct_push_pull");
-  options.timeout = std::chrono::seconds(1);
-  for (int round = 0; round < 3; ++round) {
-    const auto body = [round](Communicator& communicator) -> std::string {
-      std::vector<float> values(count, 1.0f);
-      std::thread stopper;
-      if (communicator.rank() == 1) {
-        (void)!std::system(("(sleep 3; kill -CONT " + std::to_string(getpid()) + ") >/dev/null 2>&1 &").c_str());
-        stopper = std::thread([round] {
-          std::this_thread::sleep_for(std::chrono::milliseconds(200 + 13 * round));
-          kill(getpid(), SIGSTOP);
-        });
-      }
-      const auto begin = std::chrono::steady_clock::now();
-      Result<void> done;
-      while (done) done = communicator.broadcast(values.data(), values.data(), count, DataType::f32, 1);
-      if (stopper.joinable()) stopper.join();
-      if (communicator.rank() == 1) return "";
-      std::fill(values.begin(), values.end(), 42.0f);
-      std::this_thread::sleep_until(begin + std::chrono::seconds(5));  // it has gone on by then
-      return std::any_of(values.begin(), values.end(), [](float value) { return value != 42; }) ? "what this rank wrote has changed" : "";
-    };
-    INFO("round " << round);
-    CHECK(complaints(run_processes(3, body, options)) == "");
-  }
-}
-
-TEST_CASE("long messages are copied from memory to memory, and those that fit into slots don't wait for their receiver") {
-  if (!kernel_copies()) return;
-  for (const std::string algorithm : {"direct_one_shot", "direct_push_pull"}) {
-    const auto body = [algorithm](Communicator& communicator) -> std::string {
-      const std::uint32_t size = communicator.size(), rank = communicator.rank(), to = (rank + 1) % size, from = (rank + size - 1) % size;
-      for (const std::uint64_t count : {0u, 1u, 5'003u, 100'003u, 3'000'017u}) {
-        std::vector<std::uint32_t> out(count), in(count);
-        for (std::uint32_t round = 0; round < 5; ++round) {
-          std::iota(out.begin(), out.end(), rank * 1000 + round);
-          std::fill(in.begin(), in.end(), 0);
-          Result<void> sent;
-          if (count < 6'000) {  // everybody sends before anybody receives
-            sent = communicator.send(out.data(), count, DataType::u32, to);
-            if (auto done = communicator.recv(in.data(), count, DataType::u32, from); !done) return to_string(done.error());
-          } else {
-            Work sending = communicator.start_send(out.data(), count, DataType::u32, to, 7);
-            Work receiving = communicator.start_recv(in.data(), count, DataType::u32, from, 7);
-            if (auto done = receiving.wait(); !done) return to_string(done.error());
-            sent = sending.wait();
-          }
-          std::fill(out.begin(), out.end(), ~0u);
-          if (!sent) return to_string(sent.error());
-          for (std::uint64_t i = 0; i < count; ++i)
-            if (in[i] != from * 1000 + round + i) return "count " + std::to_string(count) + ": a wrong element";
-        }
-        const std::string record = communicator.flight_record();
-        if ((record.find("by " + algorithm) != std::string::npos) != (count > 100'000)) return record;
-      }
-      return "";
-    };
-    for (const std::uint32_t ranks : {2u, 3u}) {
-      INFO(ranks << " ranks " << algorithm);
-      CHECK(complaints(run_processes(ranks, body, forced(algorithm.c_str()))) == "");
-    }
-  }
-}
-
-TEST_CASE("a message that can't be read or written is its owner's error, or names the owner") {
-  if (!kernel_copies()) return;
-  for (const bool sends : {true, false})
-    for (const char* algorithm : {"direct_one_shot", "direct_push_pull"}) {
-      INFO((sends ? "unreadable " : "unwritable ") << algorithm);
-      const auto body = [sends](Communicator& communicator) -> std::string {
-        const std::uint64_t count = mapped_bytes / 4;
-        const bool guilty = (communicator.rank() == 0) == sends;
-        float* const data = map(!guilty ? PROT_READ | PROT_WRITE : sends ? PROT_NONE : PROT_READ);
-        const auto done = communicator.rank() == 0 ? communicator.send(data, count, DataType::f32, 1) : communicator.recv(data, count, DataType::f32, 0);
-        // Whoever comes upon it says so, and the other one hears of it.
-        const std::string owner = sends ? "rank 0 " : "rank 1 ", verb = sends ? "read" : "writ";
-        const auto wrong = expect_error(done, Errc::peer_failed, {owner, verb});
-        return guilty && !wrong.empty() ? expect_error(done, Errc::invalid_argument, {"this rank's", verb}) : wrong;
-      };
-      CHECK(complaints(run_processes(2, body, forced(algorithm))) == "");
-    }
-}
-
-TEST_CASE("what a message was to be written to is its owner's once the receive has failed, wherever the sender is") {
-  if (!kernel_copies()) return;
-  for (int round = 0; round < 30; ++round) {
-    const auto body = [round](Communicator& communicator) -> std::string {
-      std::vector<float> data(mapped_bytes / 4, 1.0f);
-      std::thread aborter;
-      if (communicator.rank() == 1) aborter = std::thread([&] {
-        std::this_thread::sleep_for(std::chrono::microseconds(20'000 + 250 * round));
-        communicator.abort();
-      });
-      Result<void> done;
-      while (done) {
-        if (communicator.rank() == 0) done = communicator.send(data.data(), data.size(), DataType::f32, 1);
-        else done = communicator.recv(data.data(), data.size(), DataType::f32, 0);
-      }
-      std::fill(data.begin(), data.end(), 42.0f);
-      if (aborter.joinable()) aborter.join();
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-      if (std::any_of(data.begin(), data.end(), [](float value) { return value != 42; })) return "what this rank wrote has changed";
-      return expect_error(done, Errc::aborted, {"abort()"});
-    };
-    INFO("round " << round);
-    CHECK(complaints(run_processes(2, body, forced("direct_push_pull"))) == "");
-  }
 }
 
 TEST_CASE("calls without elements need no buffers where the kernel copies, either") {

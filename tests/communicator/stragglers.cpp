@@ -69,32 +69,36 @@ TEST_CASE("a rank that is stopped in the middle of a call is named after five se
 }
 
 TEST_CASE("a rank that is stopped while it writes into others' symmetric memory changes nothing there once their call has failed and they have gone on") {
-  CommunicatorOptions options = forced("direct_push");
-  options.timeout = std::chrono::seconds(1);
-  const auto body = [](Communicator& communicator) -> std::string {
-    constexpr std::uint64_t count = 4u << 20;
-    auto twin = communicator.duplicate();
-    auto memory = communicator.allocate(count * sizeof(float));
-    if (!twin || !memory) return "no memory";
-    auto* const values = static_cast<float*>(memory->get());
-    std::fill_n(values, count, 1.0f);
-    if (auto done = communicator.barrier(); !done) return to_string(done.error());
-    const std::int64_t begin = now_ns();
-    if (communicator.rank() == 2) stop_at(values + count * 5 / 6, 6);  // in the last third, which is its part
-    const auto done = communicator.all_reduce(values, values, count, DataType::f32);
-    if (done) return "the call ended well";
-    if (communicator.rank() == 2) return "";
-    if (now_ns() - begin > 5'000'000'000) return "it took " + std::to_string((now_ns() - begin) / 1'000'000) + " ms to fail";
-    std::fill_n(values, count, 42.0f);
-    while (now_ns() - begin < 8'000'000'000) usleep(10'000);  // until it has gone on
-    if (std::any_of(values, values + count, [](float value) { return value != 42; })) return "what this rank wrote has changed";
-    const auto plan = twin->plan_for(Call{Collective::all_reduce, values, values, count});
-    if (!plan || plan->header.protocol == Protocol::direct) return "it counts as memory that peers map";
-    memory = Error{};
-    auto other = communicator.allocate(count * sizeof(float));
-    return !other || other->get() != values ? "" : "its place was given out again";
-  };
-  CHECK(complaints(run_processes(3, body, options)) == "");
+  for (const bool broadcasts : {false, true}) {
+    CommunicatorOptions options = forced(broadcasts ? "direct_push_pull" : "direct_push");
+    options.timeout = std::chrono::seconds(1);
+    const auto body = [broadcasts](Communicator& communicator) -> std::string {
+      constexpr std::uint64_t count = 4u << 20;
+      auto twin = communicator.duplicate();
+      auto memory = communicator.allocate(count * sizeof(float));
+      if (!twin || !memory) return "no memory";
+      auto* const values = static_cast<float*>(memory->get());
+      std::fill_n(values, count, 1.0f);
+      if (auto done = communicator.barrier(); !done) return to_string(done.error());
+      const std::int64_t begin = now_ns();
+      if (communicator.rank() == 2) stop_at(values + count * 5 / 6, 6);  // in the last third, which is its part
+      const auto done = broadcasts ? communicator.broadcast(values, values, count, DataType::f32, 2)
+                                   : communicator.all_reduce(values, values, count, DataType::f32);
+      if (done) return "the call ended well";
+      if (communicator.rank() == 2) return "";
+      if (now_ns() - begin > 5'000'000'000) return "it took " + std::to_string((now_ns() - begin) / 1'000'000) + " ms to fail";
+      std::fill_n(values, count, 42.0f);
+      while (now_ns() - begin < 8'000'000'000) usleep(10'000);  // until it has gone on
+      if (std::any_of(values, values + count, [](float value) { return value != 42; })) return "what this rank wrote has changed";
+      const auto plan = twin->plan_for(Call{Collective::all_reduce, values, values, count});
+      if (!plan || plan->header.protocol == Protocol::direct) return "it counts as memory that peers map";
+      memory = Error{};
+      auto other = communicator.allocate(count * sizeof(float));
+      return !other || other->get() != values ? "" : "its place was given out again";
+    };
+    INFO((broadcasts ? "broadcast" : "all_reduce"));
+    CHECK(complaints(run_processes(3, body, options)) == "");
+  }
 }
 
 TEST_CASE("a rank whose peer is a millisecond late spins or yields, and gives its processor to nobody for longer") {

@@ -1,4 +1,6 @@
 // Buffers that peers read: what a rank makes of a peer that fails meanwhile, or that tells nonsense.
+#include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <array>
@@ -9,6 +11,27 @@
 #include "executor/layouts.hpp"
 #include "executor/run.hpp"
 #include "planner/requests.hpp"
+
+namespace {
+
+/// What the kernel answers in this program: an errno, or 0: what it does. And what happens behind each call.
+int refused_write = 0;
+void (*behind_write)() = nullptr;
+int writes = 0;
+
+}  // namespace
+
+extern "C" ssize_t process_vm_writev(pid_t process, const iovec* own, unsigned long own_count, const iovec* other, unsigned long other_count,
+                                     unsigned long flags) {
+  ++writes;
+  if (refused_write != 0) {
+    errno = refused_write;
+    return -1;
+  }
+  const ssize_t copied = syscall(SYS_process_vm_writev, process, own, own_count, other, other_count, flags);
+  if (behind_write != nullptr) behind_write();
+  return copied;
+}
 
 namespace {
 
@@ -29,9 +52,10 @@ struct Pair {
   };
 
   explicit Pair(bool fetches = false, Collective collective = Collective::all_gather, const char* algorithm = "direct_one_shot",
-                const void* input_of_1 = nullptr) {
+                const void* input_of_1 = nullptr, std::uint32_t piece_bytes = 4096) {
     identity.collective = collective;
-    const auto plan = plan_of(request_of(collective, 2, gathered_count * 4), algorithm);
+    auto plan = plan_of(request_of(collective, 2, gathered_count * 4), algorithm);
+    plan->header.piece_bytes = piece_bytes;
     std::vector<std::uintptr_t> begins;
     for (Home& home : homes) begins.push_back(reinterpret_cast<std::uintptr_t>(&home));
     for (std::uint32_t rank = 0; rank < 2; ++rank) {
@@ -94,35 +118,48 @@ TEST_CASE("each of two ranks copies half of a block, the one into the other's bu
   REQUIRE(pair.runs[0].advance(0) == Progress::blocked);
   REQUIRE(pair.runs[1].advance(0) == Progress::blocked);
   const auto& gathered = pair.homes[0].output;
-  CHECK(gathered[gathered_count] == 8);  // the first half is there, and the root hasn't read the other yet
+  CHECK(gathered[gathered_count] == 8);  // the first part is there, and the root hasn't read the other yet
   CHECK(gathered[2 * gathered_count - 1] == 0);
   REQUIRE(pair.runs[0].advance(0) == Progress::done);
   REQUIRE(pair.runs[1].advance(0) == Progress::done);
   for (std::size_t i = 0; i < 2 * gathered_count; ++i) REQUIRE(gathered[i] == static_cast<std::int32_t>(i / gathered_count) + 7);
 }
 
-TEST_CASE("nothing is pushed to a peer that has failed or died") {
-  Pair pair(true, Collective::gather, "direct_push_pull");
+TEST_CASE("nothing is pushed to a peer that has failed or died, nor any more to one that fails meanwhile") {
+  Pair pair(true, Collective::gather, "direct_push_pull", nullptr, 64);
+  writes = 0;
   REQUIRE(pair.runs[0].advance(0) == Progress::blocked);
   SECTION("it has failed") { pair.contexts[0].lane(0, 0).broken.store(1); }
   SECTION("it has died") { pair.contexts[1].processes[0] = std::numeric_limits<pid_t>::max(); }
+  SECTION("it fails meanwhile") {
+    static SharedWord* broken = nullptr;
+    broken = &pair.contexts[0].lane(0, 0).broken;
+    behind_write = [] { broken->store(1); };
+  }
+  CHECK(pair.runs[1].advance(0) == Progress::blocked);
   CHECK(pair.runs[1].advance(0) == Progress::blocked);
   CHECK(pair.runs[1].refusal().reason == 0);
   CHECK(pair.contexts[1].status(1).reads.load() == 0);
-  CHECK(pair.homes[0].output[gathered_count] == 0);
+  if (behind_write == nullptr) CHECK(pair.homes[0].output[gathered_count] == 0);
+  else CHECK(writes == 1);
+  behind_write = nullptr;
 }
 
 TEST_CASE("what can't be pushed is told apart: an output that can't be written is the peer's, an input that can't be read this rank's") {
-  const bool output = GENERATE(false, true);
-  Pair pair(true, Collective::gather, "direct_push_pull", output ? nullptr : reinterpret_cast<const void*>(16));
+  const int failure = GENERATE(EFAULT, EPERM, ENOMEM);
+  const bool input = GENERATE(false, true);
+  if (input && failure != EFAULT) return;
+  Pair pair(true, Collective::gather, "direct_push_pull", input ? reinterpret_cast<const void*>(16) : nullptr);
   REQUIRE(pair.runs[0].advance(0) == Progress::blocked);
-  if (output) pair.contexts[0].lane(0, 0).buffers[1][1].store(1);
+  if (failure != EFAULT) refused_write = failure;
+  else if (!input) pair.contexts[0].lane(0, 0).buffers[1][1].store(1);
   CHECK(pair.runs[1].advance(0) == Progress::mismatch);
+  refused_write = 0;
   const Refusal& refusal = pair.runs[1].refusal();
-  CHECK(refusal.reason == EFAULT);
+  CHECK(refusal.reason == failure);
   CHECK(pair.runs[1].disagreeing_rank() == 0);
-  CHECK(refusal.written == output);
-  CHECK(refusal.own == !output);
+  CHECK(refusal.written == !input);
+  CHECK(refusal.own == input);
 }
 
 TEST_CASE("a peer whose buffer is told to be outside of its memory disagrees") {
