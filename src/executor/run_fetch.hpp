@@ -70,14 +70,12 @@ Progress BasicRun<digests>::put(const ExecStep& step, std::uint64_t piece) {
   // pairs with leave_buffers() of the peer: either this rank finds it broken, or the peer finds that it is written to, and by which thread
   writes.store(call_, std::memory_order_seq_cst);
   const bool failed = context_->broken(step.rank).load(std::memory_order_seq_cst) != 0;
-  if (failed || context_->gone(step.rank)) {  // another process may have a dead one's number
-    writes.store(0, std::memory_order_release);
-    return Progress::blocked;
-  }
+  const bool alive = !failed && !context_->gone(step.rank);  // another process may have a dead one's number
   std::uint64_t to = 0, copied = 0;
-  const int unfound = find_in_peer(step, operands[1], to);
-  const int failure = unfound != 0 ? 0 : copy_to_process(context_->processes[step.rank], to + begin, from, bytes, &copied);
+  const int unfound = alive ? find_in_peer(step, operands[1], to) : 0;
+  const int failure = alive && unfound == 0 ? copy_to_process(context_->processes[step.rank], to + begin, from, bytes, &copied) : 0;
   writes.store(0, std::memory_order_release);
+  if (!alive) return Progress::blocked;
   if (unfound != 0) return refused(step.rank, step.rank, to, unfound);
   if (failure != 0) return refused(step.rank, context_->rank(), reinterpret_cast<std::uint64_t>(from) + copied, failure);
   return Progress::done;

@@ -206,11 +206,14 @@ TEST_CASE("calls without elements need no buffers where the kernel copies, eithe
   CHECK(complaints(run_processes(2, body, forced("direct_one_shot"))) == "");
 }
 
-TEST_CASE("kill -9 while others read the rank's memory gives them an error that names it") {
-  for (int round = 0; round < 20; ++round) {
+TEST_CASE("kill -9 while others read the rank's memory, or write to it, gives them an error that names it") {
+  for (int round = 0; round < 24; ++round) {
     const Death death;
+    // Rank 2 is read; or it receives what rank 0 pushes, or sends.
+    const bool gathers = round % 3 == 0;
+    const std::uint32_t root = round % 3 == 1 ? 0 : 2;
     const auto body = [&](Communicator& communicator) -> std::string {
-      const std::vector<float> in(mapped_bytes / 4, 1);
+      std::vector<float> in(mapped_bytes / 4, 1);
       std::vector<float> out(in.size() * communicator.size());
       std::thread killer;
       if (communicator.rank() == 2) killer = std::thread([&] {
@@ -218,11 +221,12 @@ TEST_CASE("kill -9 while others read the rank's memory gives them an error that 
         death.come();
       });
       Result<void> result;
-      while (result) result = communicator.all_gather(in.data(), out.data(), in.size(), DataType::f32);
+      while (result && gathers) result = communicator.all_gather(in.data(), out.data(), in.size(), DataType::f32);
+      while (result) result = communicator.broadcast(in.data(), in.data(), in.size(), DataType::f32, root);
       if (killer.joinable()) killer.join();
       return expect_error(result, Errc::peer_failed, {"rank 2 ", "died"});
     };
-    auto answers = run_processes(3, body, forced("direct_one_shot"), 30);
+    auto answers = run_processes(3, body, forced(gathers ? "direct_one_shot" : "direct_push_pull"), 30);
     INFO("round " << round);
     REQUIRE(answers.back() == "ended by signal 9");
     answers.pop_back();

@@ -53,7 +53,10 @@ constexpr std::array ends{
     End{"break", "src/communicator/failure.cpp", "main_->context.lane(rank(), 0).broken.store(", seq_cst},
     End{"look for readers", "src/communicator/symmetric.cpp", "const auto touches = [&] { return context.status(member).reads", seq_cst},
     End{"tell reading", "src/executor/run_direct.hpp", "if (says_when_it_touches()) context_->status(", seq_cst},
-    End{"look at broken", "src/executor/run_direct.hpp", "if (says_when_it_touches() && line.broken.load(", seq_cst},
+    End{"look at broken", "src/executor/run_direct.hpp", "if (says_when_it_touches() && context_->broken(step.rank).load(", seq_cst},
+    End{"tell writing", "src/executor/run_fetch.hpp", "writes.store(call_", seq_cst},
+    End{"look before writing", "src/executor/run_fetch.hpp", "const bool failed = context_->broken(", seq_cst},
+    End{"end writing", "src/executor/run_fetch.hpp", "writes.store(0", release},
     End{"end reading", "src/executor/run_steps.hpp", "if (says_when_it_touches()) context.status(", release},
     End{"end reading early", "src/communicator/symmetric.cpp", "context.status(context.rank()).reads.store(0", release},
     End{"enter ledger", "src/communicator/family.cpp", "ledger(rank_, room.entry).store(epoch", release},
@@ -222,16 +225,24 @@ Body takes_back(World&, Thread& me, Orders order) {
   co_await me.write(0, 1);
 }
 
-Body touches_memory(Thread& me, Orders order, bool writes) {
-  co_await me.store(1, 1, order["tell reading"]);
-  const std::uint64_t broken = co_await me.load(0, order["look at broken"]);
+Body touches_memory(Thread& me, std::memory_order tell, std::memory_order look, std::memory_order end, bool writes) {
+  co_await me.store(1, 1, tell);
+  const std::uint64_t broken = co_await me.load(0, look);
   if (broken == 0 && writes) co_await me.write(0, 2);
   if (broken == 0 && !writes) co_await me.read(0);
-  co_await me.store(1, 0, order["end reading"]);
+  co_await me.store(1, 0, end);
 }
 
-Body reads_memory(World&, Thread& me, Orders order) { return touches_memory(me, order, false); }
-Body writes_memory(World&, Thread& me, Orders order) { return touches_memory(me, order, true); }
+Body reads_memory(World&, Thread& me, Orders order) {
+  return touches_memory(me, order["tell reading"], order["look at broken"], order["end reading"], false);
+}
+Body writes_memory(World&, Thread& me, Orders order) {
+  return touches_memory(me, order["tell reading"], order["look at broken"], order["end reading"], true);
+}
+/// By the kernel, whose copy is behind the look and before the end as the rank's own would be.
+Body has_memory_written(World&, Thread& me, Orders order) {
+  return touches_memory(me, order["tell writing"], order["look before writing"], order["end writing"], true);
+}
 
 /// Cell 0 is a room that the other rank gives to another communicator once this rank has left communicator 1.
 Body leaves(World&, Thread& me, Orders order) {
@@ -289,6 +300,9 @@ TEST_CASE("memory isn't unmapped while a thread reads it") {
 }
 TEST_CASE("a peer writes into an output no more once its user has it back") {
   needs(both<takes_back, writes_memory>, {"break", "look for readers", "tell reading", "look at broken", "end reading"});
+}
+TEST_CASE("the kernel writes into an output for a peer no more once its user has it back") {
+  needs(both<takes_back, has_memory_written>, {"break", "look for readers", "tell writing", "look before writing", "end writing"});
 }
 TEST_CASE("a room is used again once all ranks have left it") { needs(both<leaves, reuses>, {"leave ledger", "enter ledger", "look at ledger"}); }
 TEST_CASE("slots are given back once those that are left have ended their calls") {
