@@ -20,7 +20,6 @@ Context::Context(ContextLayout layout, std::uint32_t rank, std::vector<std::byte
       written_alone_(areas_.size(), 0),
       transport_(transport),
       first_channel_(first_channel) {
-  for (std::uint32_t member = 0; member < size(); ++member) broken_.push_back(mapped(member) ? &lane(member, 0).broken : nullptr);
   for (std::uint64_t parity = 0; parity < 2; ++parity) {
     inline_lines_[parity] = layout_.inline_line(parity, 0);
     bases_[parity].assign(base_count(static_cast<std::uint32_t>(areas_.size())), nullptr);

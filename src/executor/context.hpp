@@ -89,7 +89,7 @@ class Context {
   const ContextLayout& layout() const { return layout_; }
   Transport& transport() const { return *transport_; }
   /// Not 0 once a member's user may have its buffers back from calls that failed: of this context's lane 0, or of the communicator's.
-  SharedWord& broken(std::uint32_t rank) const { return *broken_[rank]; }
+  SharedWord& broken(std::uint32_t rank) const { return broken_.empty() ? lane(rank, 0).broken : *broken_[rank]; }
   void take_broken(std::vector<SharedWord*> words) { broken_ = std::move(words); }
   /// Whether a member is known to have died, or left.
   bool gone(std::uint32_t rank) const { return transport_ != nullptr && transport_->gone(members_[rank]); }
@@ -163,7 +163,7 @@ class Context {
   std::uint32_t rank_;
   std::vector<std::byte*> areas_;
   std::vector<std::uint32_t> members_;
-  std::vector<SharedWord*> broken_;           ///< null of members that aren't mapped
+  std::vector<SharedWord*> broken_;           ///< by member; empty: each lane's own
   std::vector<std::byte*> bases_[2];          ///< all that differs is which half of each member's staging they name; by turns where several write
   std::uint64_t written_ = 0;                 ///< calls in which slots were
   std::uint64_t written_together_ = 0;        ///< those of several ranks
