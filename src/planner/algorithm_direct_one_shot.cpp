@@ -55,7 +55,7 @@ Program to_root(const PlanHeader& header, std::uint32_t rank) {
 /// The others read the root's, or what is sent.
 Program from_root(const PlanHeader& header, std::uint32_t rank) {
   const bool sent = header.collective == Collective::send_recv;
-  const std::uint32_t root = sent ? 0 : header.root;
+  const std::uint32_t root = root_of(header);
   const std::uint32_t block = block_for(header.collective, rank);
   LaneBuilder lane;
   lane.signal();

@@ -17,8 +17,6 @@ Operand parts_of(Buffer buffer, std::uint32_t rank, std::uint32_t block, bool by
   return by_root ? Operand{buffer, rank, block * parts + parts - 1, 1} : Operand{buffer, rank, block * parts, parts - 1};
 }
 
-std::uint32_t root_of(const PlanHeader& header) { return header.collective == Collective::send_recv ? 0 : header.root; }
-
 /// Between the root and one other rank: which block of the sender's input, which one of the receiver's output.
 struct Transfer {
   std::uint32_t from, input_block, to, output_block;

@@ -102,7 +102,7 @@ Program symmetric(const PlanHeader& header, std::uint32_t rank, Lay lay) {
 
 /// One rank reads what the others have, or the others what one has. Readers signal that a slot is free again.
 Program rooted(const PlanHeader& header, std::uint32_t rank, Lay lay) {
-  const std::uint32_t root = header.collective == Collective::send_recv ? 0 : header.root;
+  const std::uint32_t root = root_of(header);
   const bool pieces = header.protocol != Protocol::inlined;
   LaneBuilder lane;
   if ((rank == root) == from_one(header.collective)) {

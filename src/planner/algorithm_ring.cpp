@@ -70,7 +70,7 @@ void all_gather(const PlanHeader& header, const Place& place, std::int64_t first
 
 /// From the root onwards round the ring, up to the rank behind the root.
 void broadcast(const PlanHeader& header, std::uint32_t rank, const Place& place, LaneBuilder& lane) {
-  const std::uint32_t root = header.collective == Collective::send_recv ? 0 : header.root;
+  const std::uint32_t root = root_of(header);
   Operands destinations;
   if (place.ahead(1) != root) destinations.push_back(place.next());
   if (has_output(header, rank)) destinations.push_back(output(place.chunk()));

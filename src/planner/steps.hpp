@@ -42,6 +42,9 @@ inline std::uint32_t position_of(const PlanHeader& header, std::uint32_t rank) {
 }
 inline std::uint32_t rank_at(const PlanHeader& header, std::uint32_t position) { return header.order.empty() ? position : header.order[position]; }
 
+/// Of a message the root is its sender.
+inline std::uint32_t root_of(const PlanHeader& header) { return header.collective == Collective::send_recv ? 0 : header.root; }
+
 /// Whether a rank has another block for each rank, and not one for all.
 inline bool per_peer(Collective collective) {
   return collective == Collective::reduce_scatter || collective == Collective::all_to_all || collective == Collective::scatter;
