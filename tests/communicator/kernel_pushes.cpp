@@ -62,7 +62,7 @@ TEST_CASE("a rank that is stopped while it pushes into others' memory changes no
   constexpr std::uint64_t count = 32u << 20;
   CommunicatorOptions options = forced("direct_push_pull");
   options.timeout = std::chrono::seconds(1);
-  // Rank 1 pushes. The third call of the kernel is in the second of its calls, of two pieces each at least; or wherever it is after some calls.
+  // Rank 1 pushes: it is stopped before its fourth call of the kernel, in the middle of a message of many pieces; or wherever it is after some calls.
   for (const Collective collective : {Collective::broadcast, Collective::gather, Collective::send_recv})
     for (const bool before_copy : {true, false}) {
       if (!before_copy && collective != Collective::broadcast) continue;

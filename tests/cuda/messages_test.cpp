@@ -192,7 +192,7 @@ std::string differing(GpuRank& rank, std::uint64_t bytes) {
   else letters.receive(0, 0, bytes + 8);
   if (rank.gpu.rank() == 0 && rank.gpu.size() == 2) letters.receive(1, 1, 100'000);  // so that the sender is still there
   const std::string found = outcome_of(rank, letters);
-  for (const char* word : {"another message", "failed", "in vain", "rank 1 "})  // the last: the host's communicator told it first
+  for (const char* word : {"another message", "failed", "in vain", "called abort()"})  // the last: what the other rank's host said of the same failure
     if (contains(found, word)) return "";
   return "said '" + found + "'";
 }
