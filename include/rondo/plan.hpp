@@ -49,6 +49,14 @@ struct After {
   bool operator==(const After&) const = default;  ///< field by field
 };
 
+/// A word of shared memory by which several ranks settle who does a copy that any of them could do: of all steps that name it one is done for each piece,
+/// by whoever comes first. The others go on at once, and know by later signals alone that it is done.
+struct Once {
+  std::uint32_t rank = 0;   ///< whose word; that rank has such a step itself
+  std::uint32_t index = 0;  ///< which of its words
+  bool operator==(const Once&) const = default;  ///< field by field
+};
+
 using Operands = ShortList<Operand, 2>;  ///< of one side of a step
 using Afters = ShortList<After, 2>;      ///< of one step
 
@@ -75,6 +83,7 @@ struct Step {
   Operands sources;                   ///< of copy (one) and reduce
   Operands destinations;              ///< of copy and reduce
   Afters after;                       ///< steps of this rank that come first
+  std::optional<Once> once = std::nullopt;  ///< a copy that other ranks have, too, and one of them makes
   bool operator==(const Step&) const = default;  ///< field by field
 };
 

@@ -114,6 +114,7 @@ Result<Fitted> fit(const Plan& plan, const FitRequest& request) {
   compiled.layout.half_bytes = slice_bytes / slot_unit * slot_unit;
   compiled.plan_hash = request.plan_hash;
   compiled.direct = request.direct;
+  compiled.shares_out = false;
   auto executable = compile(shaped, compiled);
   if (!executable) return executable.error();
   if (executable->links) return no_form("plan '" + header.algorithm + "' sends messages, which GPUs don't");

@@ -10,6 +10,7 @@
 #include "executor/mark_stores.hpp"
 #include "executor/rendezvous.hpp"
 #include "executor/set_aside.hpp"
+#include "executor/signal_table.hpp"
 #include "executor/slot_writer.hpp"
 #include "plan/ring.hpp"
 
@@ -21,24 +22,6 @@ constexpr std::uint64_t least_kept_bytes = 16u << 10;  ///< below, a call of one
 
 Error too_small(const std::string& what, std::uint64_t need, std::uint64_t have) {
   return Error{Errc::unsupported, "the plan needs " + std::to_string(need) + " " + what + ", there are " + std::to_string(have)};
-}
-
-/// Where each signal of a lane stands: what a wait has to know about the lane it waits for.
-struct SignalTable {
-  std::vector<std::vector<std::uint32_t>> skews;  // [lane][signal]
-  std::vector<bool> begin;                        // by lane: with a signal, of the first turn
-};
-
-SignalTable signals_of(const Program& program) {
-  SignalTable table;
-  table.skews.resize(program.lanes.size());
-  for (std::size_t lane = 0; lane < program.lanes.size(); ++lane) {
-    const std::vector<Step>& steps = program.lanes[lane].steps;
-    for (const Step& step : steps)
-      if (step.kind == StepKind::signal) table.skews[lane].push_back(step.skew);
-    table.begin.push_back(!steps.empty() && steps.front().kind == StepKind::signal && steps.front().skew == 0);
-  }
-  return table;
 }
 
 class Compiler {
@@ -70,7 +53,7 @@ class Compiler {
     finish_up();
     // What peers read where it lies must not be put off: of direct plans only those that fetch, and so read inputs.
     const bool long_enough = out_.fetches ? longest_ >= least_kept_bytes : out_.pieces > 1 && !out_.direct;
-    if (long_enough) set_aside_kept(out_);
+    if (long_enough && !out_.shares_out) set_aside_kept(out_);
     if (out_.kept.steps != 0) out_.straight = false;
     if (out_.by_blocks && !out_.checked && request_.rendezvous_from != 0) allow_rendezvous(out_, request_.rendezvous_from);
     if (out_.checked) check_slots(out_, request_);
@@ -181,6 +164,8 @@ class Compiler {
       } else if (step.kind == StepKind::wait) {
         if (auto done = compile_wait(step, exec); !done) return done;
       } else {
+        if (step.once && !request_.shares_out && step.once->rank != request_.rank) continue;
+        if (step.once && request_.shares_out) share_out(step, exec);
         if (auto done = compile_move(step, exec); !done) return done;
         if (out_.by_blocks)
           if (auto done = assign_block(step); !done) return done;
@@ -188,6 +173,17 @@ class Compiler {
     }
     if (unassigned_ != out_.steps.size() && out_.by_blocks && has_wait(unassigned_)) return no_pair("a wait that no move follows");
     return {};
+  }
+
+  /// Before the copy itself, which is as many steps as it has chunks.
+  void share_out(const Step& step, const ExecStep& exec_base) {
+    ExecStep exec = exec_base;
+    exec.op = ExecOp::once;
+    exec.rank = step.once->rank;
+    exec.lane = step.once->index;
+    exec.lag = step.sources[0].count;
+    out_.steps.push_back(exec);
+    out_.shares_out = true;
   }
 
   /// all_to_all_v: the move compiled last, and the waits before it, belong to the pair whose block it moves.

@@ -27,6 +27,7 @@ struct CompileRequest {
   bool proved = false;          ///< the plan is right, and who ends with what all ranks gave knows so that all have entered (heard.hpp)
   Reach reach = Reach::memory;  ///< beyond it the plan has links that stay links, which a message transport serves
   bool direct = false;         ///< peers' buffers can be read, as plans of protocol direct do
+  bool shares_out = true;      ///< direct: copies that several ranks could make (Step::once) go to whoever comes first; else to the owner of their word
   bool agrees = false;         ///< direct, but a rank may pass buffers that can't be read: all find out before they do anything
   bool checked = false;        ///< what passes between ranks has checksums (0016-integrity.md); then neither inlined nor direct
   bool fetches = false;        ///< but by the kernel alone (base/kernel_copy.hpp), and inputs alone

@@ -100,6 +100,7 @@ class Context {
   CallRecord& record(std::uint32_t rank, std::uint64_t parity) const {
     return *at<CallRecord>(rank, layout_.records() + parity * cache_line);
   }
+  SharedWord& once(std::uint32_t rank, std::uint64_t parity, std::uint32_t index) const { return at<OnceLines>(rank, layout_.once(parity))->words[index]; }
   LaneLine& lane(std::uint32_t rank, std::uint32_t index) const { return *at<LaneLine>(rank, layout_.lane(index)); }
   InlineLine* inline_lines(std::uint32_t rank, std::uint64_t parity, std::uint32_t first) const {
     return at<InlineLine>(rank, inline_lines_[parity]) + first;

@@ -17,6 +17,7 @@ enum class ExecOp : std::uint8_t {
   reduce,          ///< n sources to m destinations
   signal,          ///< raise the lane's progress
   wait,            ///< until a lane's progress is there
+  once,            ///< whether this rank makes the copy of the step behind it, or another one does
   inline_publish,  ///< copy or reduce into own inline lines and set their flags
   inline_gather,   ///< wait for inline sources, then copy or reduce to the destinations
   checked_move,    ///< copy or reduce with slots among sources or destinations, whose content is checked
@@ -63,9 +64,9 @@ struct alignas(64) ExecStep {
   std::uint16_t destinations = 0;
   std::uint32_t first_operand = 0;  ///< sources, then destinations
   std::uint32_t skew = 0;
-  std::uint32_t rank = 0;        ///< wait: whose lane; fetch, put: whose buffer
-  std::uint32_t lane = 0;        ///< wait: which
-  std::uint32_t lag = 0;
+  std::uint32_t rank = 0;        ///< wait: whose lane; fetch, put: whose buffer; once: whose word
+  std::uint32_t lane = 0;        ///< wait: which; once: which word
+  std::uint32_t lag = 0;         ///< wait: how many pieces ago; once: how many steps the copy is
   std::uint32_t source_step = 0; ///< lane · 2^16 + step of the lowered program: for diagnosis
   std::uint64_t position = 0;    ///< signal: s + 1; wait: s + 1 + skew · stride of the signal waited for
   std::uint64_t stride = 0;      ///< signals per body of the lane in question
@@ -102,6 +103,7 @@ struct Executable {
   bool checked = false;              ///< slots and messages have checksums
   bool fetches = false;              ///< likewise, but the kernel copies from and to them: they are told as addresses in their process
   std::vector<std::uint32_t> reads;  ///< the ranks whose buffers it reads
+  bool shares_out = false;           ///< who makes some of its copies shows as it runs: what the rank copies for itself comes in its place
   std::uint64_t input_bytes = 0;     ///< direct: of each rank that has one
   std::uint64_t output_bytes = 0;    ///< likewise
   std::uint64_t block_bytes = 0;     ///< of a block of either

@@ -56,7 +56,8 @@ struct Refusal {
   bool written = false;  ///< which can't be written; else it can't be read
 };
 
-enum class Progress : std::uint8_t { done, blocked, mismatch };
+/// `skip`: of a step alone, and within a run: the step behind it is done elsewhere.
+enum class Progress : std::uint8_t { done, blocked, mismatch, skip };
 
 /// One call in progress on a context. At most one at a time per context. advance() may be called by any thread that holds
 /// the communicator's execution token. `digests` off leaves out what finds ranks that disagree: bench_overhead measures
@@ -138,6 +139,7 @@ class BasicRun {
   Progress step_once(const ExecStep& step, std::uint32_t lane, std::uint64_t turn, std::uint64_t piece, std::uint32_t spins);
   Progress wait(const ExecStep& step, std::uint64_t piece, std::uint32_t spins);
   Progress signal(const ExecStep& step, std::uint32_t lane, std::uint64_t turn);
+  Progress take_once(const ExecStep& step, std::uint64_t piece);
   void tell_buffers();
   Progress attach(const ExecStep& step);
   Progress fetch(const ExecStep& step, std::uint64_t piece);

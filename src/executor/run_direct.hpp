@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "base/cpu_relax.hpp"
+#include "base/crash_point.hpp"
 #include "executor/run.hpp"
 #include "executor/thread_checker.hpp"
 
@@ -97,6 +98,21 @@ Progress BasicRun<digests>::attach(const ExecStep& step) {
     bases_[base_of_peer(context_->size(), step.rank, output)] = place;
   }
   return Progress::done;
+}
+
+/// Whoever raises the word to a piece makes its copy. Each rank comes to a copy's pieces in their order, so that who finds a word beyond its own piece
+/// finds that taken, too. Nothing is read by what a word says: what a copy needs, and what needs it, goes by signals.
+template <bool digests>
+Progress BasicRun<digests>::take_once(const ExecStep& step, std::uint64_t piece) {
+  SharedWord& word = context_->once(step.rank, parity_, step.lane);
+  const std::uint64_t taken = (call_ << 32) + piece + 1;
+  std::uint64_t seen = word.load(std::memory_order_relaxed);
+  while ((seen ^ taken) >> 32 != 0 || seen < taken) {
+    if (!word.compare_exchange_weak(seen, taken, std::memory_order_relaxed)) continue;
+    crash_point("collective: a copy taken");
+    return Progress::done;
+  }
+  return Progress::skip;
 }
 
 /// Whether a rank whose buffer was read hadn't failed by then. One that has may have given it back to its user.

@@ -141,6 +141,10 @@ Progress BasicRun<digests>::advance_straight(std::uint32_t spins) {
   for (; step_ < count; ++step_) {
     const Progress progress = step_as<traced>(steps[step_], 0, 0, 0, spins);
     if (progress != Progress::done) [[unlikely]] {
+      if (progress == Progress::skip) {
+        step_ += steps[step_].lag;
+        continue;
+      }
       blocked_ = &steps[step_];
       blocked_piece_ = 0;
       return progress;
@@ -202,6 +206,10 @@ Progress BasicRun<digests>::advance_lane(std::uint32_t lane, Cursor& cursor, std
       if (cursor.turn < step.skew || piece >= pieces_) continue;
       const Progress progress = step_as<traced>(step, lane, cursor.turn, piece, spins);
       if (progress != Progress::done) {
+        if (progress == Progress::skip) {
+          cursor.step += step.lag;
+          continue;
+        }
         blocked_ = &step;
         blocked_piece_ = piece;
         return progress;
@@ -228,6 +236,7 @@ template <bool digests>
     case ExecOp::put: return put(step, piece);
     case ExecOp::signal: return signal(step, lane, turn);
     case ExecOp::wait: return wait(step, piece, spins);
+    case ExecOp::once: return take_once(step, piece);
     case ExecOp::inline_publish: return inline_publish(step);
     case ExecOp::inline_gather: return inline_gather(step, spins);
     case ExecOp::link_move: return link_move(step, piece);

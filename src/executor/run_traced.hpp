@@ -20,7 +20,7 @@ TraceEvent BasicRun<digests>::event_of(const ExecStep& step, std::uint64_t piece
   event.lane = step.source_step >> 16;
   event.step = step.source_step & 0xffff;
   const ExecStep* first = &step;
-  while (event.step != 0xffff && first != executable_->steps.data() && first[-1].source_step == step.source_step) --first;
+  while (event.step != 0xffff && first != executable_->steps.data() && first[-1].source_step == step.source_step && first[-1].op != ExecOp::once) --first;
   event.chunk = static_cast<std::uint32_t>(&step - first);
   switch (step.op) {
     case ExecOp::signal: event.kind = TraceKind::signal; return event;
@@ -42,6 +42,7 @@ Progress BasicRun<digests>::step_traced(const ExecStep& step, std::uint32_t lane
   for (std::uint32_t spin = 0;; ++spin) {
     const std::int64_t begin = now_ns();
     const Progress progress = step_once(step, lane, turn, piece, 0);
+    if (step.op == ExecOp::once) return progress;
     if (progress == Progress::done) {
       const bool of_block = step.op == ExecOp::block_wait || step.op == ExecOp::block_move || step.op == ExecOp::link_move;
       if (!(executable_->by_blocks && of_block && ended(step, piece))) record(step, piece, since, begin);

@@ -85,6 +85,12 @@ inline constexpr std::uint64_t no_buffer = ~std::uint64_t{0};
 inline constexpr std::uint32_t several_writers = ~std::uint32_t{0};
 inline constexpr std::uint32_t no_writer = several_writers - 1;
 
+/// By which ranks share out copies that several could make (Step::once), of one parity: call << 32 | pieces, the first so many of which somebody makes or
+/// has made. The one place where ranks take a word from one another.
+struct alignas(line_pair) OnceLines {
+  SharedWord words[16];
+};
+
 /// A tiny message with its flag (call << 32 | history) in one cache line.
 struct alignas(cache_line) InlineLine {
   std::byte payload[inline_payload];
@@ -92,7 +98,7 @@ struct alignas(cache_line) InlineLine {
 };
 
 static_assert(offsetof(LaneLine, broken) + sizeof(SharedWord) == cache_line, "what is read together is one line");
-static_assert(sizeof(StatusLine) == cache_line && sizeof(CallRecord) == cache_line && sizeof(LaneLine) == line_pair &&
+static_assert(sizeof(StatusLine) == cache_line && sizeof(CallRecord) == cache_line && sizeof(LaneLine) == line_pair && sizeof(OnceLines) == line_pair &&
               sizeof(InlineLine) == cache_line && sizeof(DestinationLine) == cache_line);
 
 /// In front of a slot of an all_to_all_v, or of a communicator that checks what passes between ranks. Plain memory, as the payload behind it is, and
@@ -115,7 +121,8 @@ struct ContextLayout {
   std::uint64_t destinations() const { return cache_line; }
   std::uint64_t records() const { return line_pair; }  ///< of both parities: nobody reads them but to find out why a wait doesn't end
   std::uint64_t sleep() const { return 2 * line_pair; }
-  std::uint64_t lane(std::uint32_t index) const { return (3 + std::uint64_t{index}) * line_pair; }
+  std::uint64_t once(std::uint64_t parity) const { return (3 + parity) * line_pair; }
+  std::uint64_t lane(std::uint32_t index) const { return (5 + std::uint64_t{index}) * line_pair; }
   std::uint64_t inline_line(std::uint64_t parity, std::uint32_t index) const {
     return lane(lanes) + (parity * inline_lines + index) * cache_line;
   }

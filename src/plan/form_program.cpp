@@ -26,8 +26,8 @@ Error fail_at(std::uint32_t rank, std::uint32_t lane, std::uint32_t step, const 
 /// One rank's program. Collects what it waits for.
 class ProgramForm {
  public:
-  ProgramForm(const PlanHeader& header, std::uint32_t rank, const Program& program, Form form, std::vector<PlacedWait>& waits)
-      : header_(header), rank_(rank), program_(program), form_(form), waits_(waits) {}
+  ProgramForm(const PlanHeader& header, std::uint32_t rank, const Program& program, Form form, std::vector<PlacedWait>& waits, std::vector<PlacedOnce>& onces)
+      : header_(header), rank_(rank), program_(program), form_(form), waits_(waits), onces_(onces) {}
 
   Result<void> check() {
     if (program_.lanes.size() > plan::max_lanes)
@@ -51,6 +51,8 @@ class ProgramForm {
     if (inlined() && step.skew != 0) return fail("skew in an inlined plan, which has one piece");
     for (const After& after : step.after)
       if (auto fine = check_after(after); !fine) return fine;
+    if (step.once)
+      if (auto fine = check_once(step); !fine) return fine;
     if (step.kind == StepKind::copy || step.kind == StepKind::reduce) return check_move(step);
     if (step.kind != StepKind::signal && step.kind != StepKind::wait) return fail("a step of no known kind");
     const auto kind = [&] { return std::string(to_string(step.kind)); };
@@ -67,6 +69,24 @@ class ProgramForm {
     if (after.lane == lane_) return fail(what + "that is its own lane");
     if (after.lane >= program_.lanes.size()) return fail(what + "there is no such lane");
     if (after.step >= program_.lanes[after.lane].steps.size()) return fail(what + "there is no such step");
+    return {};
+  }
+
+  Result<void> check_once(const Step& step) {
+    const std::string what = "word " + text(step.once->index) + " of rank " + text(step.once->rank) + ": ";
+    const bool copies = step.kind == StepKind::copy && step.sources.size() == 1 && step.destinations.size() == 1 && !step.finish && step.after.empty();
+    if (!copies) return fail(what + "what is done once is a copy to one destination, which finishes nothing and comes after no step");
+    if (header_.protocol != Protocol::direct || header_.collective == Collective::all_to_all_v)
+      return fail(what + "protocol direct alone has copies that several ranks can make, and all_to_all_v none");
+    if (header_.neutral) return fail(what + "the header says that the plan is neutral");
+    if (step.once->rank >= header_.ranks) return fail(what + "there are " + text(header_.ranks) + " ranks");
+    if (step.once->index >= plan::max_once) return fail(what + "a rank has " + text(plan::max_once));
+    PlacedOnce placed{*step.once, rank_, lane_, step_, step.sources[0], step.destinations[0]};
+    for (Operand* operand : {&placed.source, &placed.destination}) {
+      if (operand->buffer == Buffer::link) return fail(what + "a message is sent by its sender, and received by its receiver");
+      if (operand->rank == self) operand->rank = rank_;
+    }
+    onces_.push_back(placed);
     return {};
   }
 
@@ -250,6 +270,7 @@ class ProgramForm {
   std::map<std::tuple<bool, std::uint32_t, std::uint32_t>, std::uint32_t> link_lanes_;  // end of a link → its lane
   std::set<std::uint32_t> inlined_writes_;
   std::vector<PlacedWait>& waits_;
+  std::vector<PlacedOnce>& onces_;
 };
 
 }  // namespace
@@ -258,7 +279,7 @@ Result<void> ProgramChecks::add(const Program& program) {
   const auto rank = static_cast<std::uint32_t>(first_.size() - 1);
   count_signals(program);
   const std::size_t before = waits_.size();
-  if (auto fine = ProgramForm(header_, rank, program, form_, waits_).check(); !fine) return fine;
+  if (auto fine = ProgramForm(header_, rank, program, form_, waits_, onces_).check(); !fine) return fine;
   auto later = waits_.begin() + static_cast<std::ptrdiff_t>(before);
   for (auto at = later; at != waits_.end(); ++at) {
     if (at->wait.rank > rank)
@@ -270,13 +291,35 @@ Result<void> ProgramChecks::add(const Program& program) {
   return {};
 }
 
-Result<void> ProgramChecks::end() const {
+Result<void> ProgramChecks::end() {
   for (const PlacedWait& placed : waits_)
     if (auto fine = check_target(placed, placed.wait.rank); !fine) return fine;
+  return form_ == Form::runnable ? Result<void>() : check_shared_out();
+}
+
+/// Of each word: all mean one copy, each rank once, and its owner is among them.
+Result<void> ProgramChecks::check_shared_out() {
+  const auto word = [](const PlacedOnce& placed) { return std::pair(placed.word.rank, placed.word.index); };
+  std::stable_sort(onces_.begin(), onces_.end(), [&](const PlacedOnce& a, const PlacedOnce& b) { return word(a) < word(b); });
+  bool owned = false;
+  for (std::size_t k = 0; k < onces_.size(); ++k) {
+    const PlacedOnce& placed = onces_[k];
+    const auto fail = [&](const std::string& what) {
+      return fail_at(placed.rank, placed.lane, placed.step, "word " + text(placed.word.index) + " of rank " + text(placed.word.rank) + ": " + what);
+    };
+    const bool first = k == 0 || word(onces_[k - 1]) != word(placed);
+    if (!first && onces_[k - 1].rank == placed.rank) return fail("a rank names it once");
+    if (!first && !(onces_[k - 1].source == placed.source && onces_[k - 1].destination == placed.destination))
+      return fail("rank " + text(onces_[k - 1].rank) + " has another copy by it");
+    owned = placed.word.rank == placed.rank || (owned && !first);
+    const bool last = k + 1 == onces_.size() || word(onces_[k + 1]) != word(placed);
+    if (last && !owned) return fail("that rank has no such step");
+  }
   return {};
 }
 
 Result<void> ProgramChecks::end_alike() const {
+  if (!onces_.empty()) return fail_at(onces_[0].rank, onces_[0].lane, onces_[0].step, "copies that are shared out are never alike on all ranks");
   for (const PlacedWait& placed : waits_)
     if (auto fine = check_target(placed, 0); !fine) return fine;
   return {};

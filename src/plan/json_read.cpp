@@ -82,18 +82,22 @@ Operands read_operands(const JsonNode& node) {
   return operands;
 }
 
+void read_pair(const JsonNode& node, const char* what, std::uint32_t& first, std::uint32_t& second) {
+  if (!node.json().is_array() || node.json().size() != 2) return node.expected(what);
+  node.at(std::size_t{0}).read(first);
+  node.at(std::size_t{1}).read(second);
+}
+
 Afters read_after(const JsonNode& node) {
   Afters all(node.size());
-  for (std::size_t k = 0; k < all.size() && !node.failed(); ++k) {
-    const JsonNode pair = node.at(k);
-    if (!pair.json().is_array() || pair.json().size() != 2) {
-      pair.expected("[lane, step]");
-      break;
-    }
-    pair.at(std::size_t{0}).read(all[k].lane);
-    pair.at(std::size_t{1}).read(all[k].step);
-  }
+  for (std::size_t k = 0; k < all.size() && !node.failed(); ++k) read_pair(node.at(k), "[lane, step]", all[k].lane, all[k].step);
   return all;
+}
+
+Once read_once(const JsonNode& node) {
+  Once once;
+  read_pair(node, "[rank, word]", once.rank, once.index);
+  return once;
 }
 
 WaitFor read_wait(const JsonNode& node) {
@@ -138,7 +142,7 @@ bool read_kind(const std::string& key, const JsonNode& value, Step& step) {
 Step read_step(const JsonNode& node) {
   Step step;
   int kinds = 0;
-  const std::string accepted = "copy, reduce, signal, wait; to, finish, skew, after";
+  const std::string accepted = "copy, reduce, signal, wait; to, finish, skew, after, once";
   for_each_member(node, accepted, [&](const std::string& key, const JsonNode& value) {
     if (read_kind(key, value, step)) {
       ++kinds;
@@ -150,6 +154,8 @@ Step read_step(const JsonNode& node) {
       value.read(step.skew);
     } else if (key == "after") {
       step.after = read_after(value);
+    } else if (key == "once") {
+      step.once = read_once(value);
     } else {
       return false;
     }

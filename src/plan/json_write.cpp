@@ -82,6 +82,7 @@ std::string print(const Step& step) {
       text += (&after == step.after.data() ? "[" : ", [") + print(after.lane) + ", " + print(after.step) + "]";
     text += "]";
   }
+  if (step.once) text += ", \"once\": [" + print(step.once->rank) + ", " + print(step.once->index) + "]";
   return text + "}";
 }
 

@@ -12,6 +12,7 @@ inline constexpr std::uint32_t max_alignment = 1u << 20;
 inline constexpr std::uint32_t max_skew = 1u << 16;
 inline constexpr std::uint32_t max_lag = 1u << 16;
 inline constexpr std::uint32_t max_lanes = 1u << 16;
+inline constexpr std::uint32_t max_once = 16;  ///< words of a rank by which copies are shared out
 inline constexpr std::uint32_t max_operands = 65535;  ///< on one side of a step
 
 }  // namespace rondo::plan

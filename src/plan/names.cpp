@@ -77,6 +77,7 @@ std::string describe(const Step& step) {
   if (step.skew != 0) note("skew " + std::to_string(step.skew));
   for (const After& after : step.after)
     note("after lane " + std::to_string(after.lane) + ", step " + std::to_string(after.step));
+  if (step.once) note("once, by word " + std::to_string(step.once->index) + " of rank " + std::to_string(step.once->rank));
   return notes.empty() ? text : text + " (" + notes + ")";
 }
 

@@ -1,21 +1,19 @@
-// Direct push and pull: of a block that goes from one rank to another, the sender stores one part in the receiver's output while the receiver reads the
-// others where they are, so that neither waits for the other's copying. With p ranks a block has p parts, and each rank copies as much as any other: a root
-// that sends pushes one part to everybody, one that receives pulls one part from everybody. For buffers that peers can read and write
-// (docs/design/0010-symmetric-memory.md).
+// Direct push and pull: a block that goes from one rank to another is copied by both. The receiver takes its chunks from the first one on, where they lie in
+// the sender's input, the sender the last ones, which it stores in the receiver's output; each chunk is made once, by whoever comes to it first. So both end
+// together, wherever one has a block of its own to copy besides or reads faster than the other writes. A root shares each block with its rank so. For buffers
+// that peers can read and write (docs/design/0010-symmetric-memory.md).
 #include "planner/direct.hpp"
 
 namespace rondo::planner {
 namespace {
 
+constexpr std::uint32_t most_chunks = 16;        ///< of a block: a rank has so many words to share out by
 constexpr std::uint32_t piece_bytes = 4u << 20;  ///< long, since all that happens between pieces is a look at the peers
 constexpr std::uint32_t begun = 0;               ///< signals of a body: this rank's input may be read, its output written
-constexpr std::uint32_t copied = 1;              ///< it has copied its parts
+constexpr std::uint32_t copied = 1;              ///< it has no chunk to make any more
 
-/// The root copies the last part of each block, others the parts before it.
-Operand parts_of(Buffer buffer, std::uint32_t rank, std::uint32_t block, bool by_root, const PlanHeader& header) {
-  const std::uint32_t parts = header.chunks_per_block;
-  return by_root ? Operand{buffer, rank, block * parts + parts - 1, 1} : Operand{buffer, rank, block * parts, parts - 1};
-}
+/// The least chunk that is worth a look at who makes it, or a call of the kernel.
+constexpr std::uint64_t least_chunk(bool symmetric) { return symmetric ? 32u << 10 : 64u << 10; }
 
 /// Between the root and one other rank: which block of the sender's input, which one of the receiver's output.
 struct Transfer {
@@ -27,38 +25,46 @@ Transfer transfer_of(const PlanHeader& header, std::uint32_t other) {
   return {root_of(header), header.collective == Collective::scatter ? other : 0, other, 0};
 }
 
-/// A rank's copy of its part of a transfer: the sender's is a push, the receiver's a pull.
-void copy_parts(const PlanHeader& header, std::uint32_t rank, const Transfer& transfer, LaneBuilder& lane) {
-  const bool by_root = rank == root_of(header);
+/// The words of a block's two halves lie apart, so that neither end waits for the other's line until they meet.
+std::uint32_t word_of(const PlanHeader& header, std::uint32_t chunk) {
+  const std::uint32_t chunks = header.chunks_per_block;
+  return chunk < chunks / 2 ? chunk : most_chunks - chunks + chunk;
+}
+
+/// A chunk of what goes between the root and another rank, as either of them copies it.
+void copy_chunk(const PlanHeader& header, std::uint32_t rank, std::uint32_t other, std::uint32_t chunk, LaneBuilder& lane) {
+  const Transfer transfer = transfer_of(header, other);
   const auto named = [&](std::uint32_t owner) { return owner == rank ? self : owner; };
-  lane.copy(parts_of(Buffer::input, named(transfer.from), transfer.input_block, by_root, header),
-            {parts_of(Buffer::output, named(transfer.to), transfer.output_block, by_root, header)});
+  const std::uint32_t chunks = header.chunks_per_block;
+  lane.copy_once({other, word_of(header, chunk)}, {Buffer::input, named(transfer.from), transfer.input_block * chunks + chunk, 1},
+                 {Buffer::output, named(transfer.to), transfer.output_block * chunks + chunk, 1});
 }
 
 /// A root's own block, where it has one.
 void keep_block(const PlanHeader& header, LaneBuilder& lane) {
   if (header.collective == Collective::send_recv) return;
-  const std::uint32_t parts = header.chunks_per_block;
+  const std::uint32_t chunks = header.chunks_per_block;
   const std::uint32_t from = header.collective == Collective::scatter ? header.root : 0, to = header.collective == Collective::gather ? header.root : 0;
-  lane.copy(input(from * parts, parts), {output(to * parts, parts)});
+  lane.copy(input(from * chunks, chunks), {output(to * chunks, chunks)});
 }
 
 Program program(const PlanHeader& header, std::uint32_t rank) {
-  const std::uint32_t root = root_of(header);
+  const std::uint32_t root = root_of(header), chunks = header.chunks_per_block;
   LaneBuilder lane;
   lane.signal();
   if (rank == root) {
-    for (std::uint32_t k = 1; k < header.ranks; ++k) {
-      const std::uint32_t other = peer(header, rank, k);
-      lane.wait(other, begun);
-      copy_parts(header, rank, transfer_of(header, other), lane);
-    }
+    keep_block(header, lane);  // which nobody else can do
+    for (std::uint32_t chunk = chunks; chunk-- > 0;)
+      for (std::uint32_t k = 1; k < header.ranks; ++k) {
+        const std::uint32_t other = peer(header, rank, k);
+        if (chunk + 1 == chunks) lane.wait(other, begun);
+        copy_chunk(header, rank, other, chunk, lane);
+      }
     lane.signal();
-    keep_block(header, lane);
     wait_for_others(header, rank, copied, lane);
   } else {
     lane.wait(root, begun);
-    copy_parts(header, rank, transfer_of(header, rank), lane);
+    for (std::uint32_t chunk = 0; chunk < chunks; ++chunk) copy_chunk(header, rank, rank, chunk, lane);
     lane.signal();
     lane.wait(root, copied);
   }
@@ -78,26 +84,36 @@ std::string_view objection(const Request& request, const CostModel&, const PlanL
   return direct_objection(request, limits);
 }
 
-Shape shape(const Request& request, const CostModel&, const PlanLimits&) { return {Protocol::direct, false, request.ranks, 0, 0, 1, piece_bytes}; }
+Shape shape(const Request& request, const CostModel&, const PlanLimits&) {
+  const auto chunks = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(block_bytes(request) / least_chunk(request.symmetric), 2, most_chunks));
+  return {Protocol::direct, false, chunks, 0, 0, 1, piece_bytes};
+}
+
+/// Until all chunks are made, by `others` ranks of which each takes `other_ns` for a block, and a root that takes `root_ns` and begins at `own_ns`.
+double shared_ns(double others, double other_ns, double root_ns, double own_ns) {
+  if (own_ns >= other_ns) return own_ns;
+  return (others + own_ns / root_ns) / (others / other_ns + 1 / root_ns);
+}
 
 Cost predict(const Request& request, const CostModel& cost, const PlanLimits& limits, const Shape& shape) {
   Terms terms(request, cost, limits, shape);
-  const double others = terms.ranks - 1;
-  const double parts = others * terms.chunk;  // that the root copies, and each of the others
-  terms.touches_of_its_own(2 * parts);
-  if (!request.symmetric) terms.copied_by_kernel(parts, parts);
+  const double others = terms.ranks - 1, chunks = shape.chunks_per_block;
   const bool gathers = request.collective == Collective::gather;
-  const double pulled = gathers ? terms.pull(parts) : terms.pull_from_one(parts, 1, terms.ranks);
-  const double pushed = request.symmetric ? terms.publish(parts) : terms.pull(parts);  // the kernel's copies take as long either way
-  const double kernel = request.symmetric ? 0 : terms.by_kernel(parts, others);
+  const double kernel = request.symmetric ? 0 : terms.by_kernel(terms.block, chunks);
+  const double pulled = kernel + (gathers ? terms.pull(terms.block) : terms.pull_from_one(terms.block, 1, terms.ranks));
+  const double pushed = kernel + (request.symmetric ? terms.publish(terms.block) : terms.pull(terms.block));  // the kernel's copies take as long either way
   const double own = request.collective == Collective::send_recv ? 0 : terms.keep(terms.block);
-  const double root = own + kernel + (gathers ? pulled : pushed);
-  const double other = kernel + (gathers ? pushed : pulled);
-  double moving = terms.lopsided(std::max(root, other), root + others * other);
+  const double other = gathers ? pushed : pulled;
+  const double shared = shared_ns(others, other, gathers ? pulled : pushed, own);
+  const double moved = terms.block * std::min(1.0, shared / std::max(1.0, other));  // by a rank other than the root
+  terms.touches_of_its_own(2 * moved);
+  if (!request.symmetric) terms.copied_by_kernel(moved, others * terms.block / terms.ranks);
+  // Out of place the two meet somewhere within a chunk.
+  double moving = terms.lopsided(shared + (1 - terms.in_place) * other / chunks / 2, own + others * other);
   // In place, what a root reads and others write to is what others have read and written when they were the root.
-  if (request.collective == Collective::broadcast) moving += (terms.publish(parts) - terms.copy(parts)) * terms.in_place;
+  if (request.collective == Collective::broadcast) moving += (terms.publish(moved) - terms.copy(moved)) * terms.in_place;
   const double first_lines = 2 * (terms.lines_of_all() - cost.line_ns);
-  return {terms.piped_ns(1) + terms.signal_ns(), terms.work_ns(moving + first_lines, (3 + 3 * others) * terms.pieces), 2, parts};
+  return {terms.piped_ns(1) + terms.signal_ns(), terms.work_ns(moving + first_lines, (4 + others * (2 + 2 * chunks)) * terms.pieces), 2, moved};
 }
 
 }  // namespace

@@ -61,6 +61,10 @@ class LaneBuilder {
   void copy(const Operand& source, Operands destinations, bool finish = false) {
     add({StepKind::copy, finish, skew, {}, {source}, std::move(destinations), {}});
   }
+  /// What other ranks have, too: whoever comes first makes it.
+  void copy_once(const Once& word, const Operand& source, const Operand& destination) {
+    add({StepKind::copy, false, skew, {}, {source}, {destination}, {}, word});
+  }
   void reduce(Operands sources, Operands destinations, bool finish) {
     add({StepKind::reduce, finish, skew, {}, std::move(sources), std::move(destinations), {}});
   }

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "plan/form.hpp"
+#include "plan/limits.hpp"
 #include "verifier/symmetry.hpp"
 
 namespace rondo::verifier {
@@ -96,6 +97,7 @@ class ImageMaker {
       flat.sources = static_cast<std::uint16_t>(step.sources.size());
       flat.destinations = static_cast<std::uint16_t>(step.destinations.size());
       flat.count = step.sources[0].count;
+      if (step.once) flat.once = step.once->rank * plan::max_once + step.once->index;
       image_.chunk_steps += flat.count;
       image_.accesses += std::uint64_t{flat.count} * (step.sources.size() + step.destinations.size());
       for (const Operand& source : step.sources) add_operand(rank, step, source, false);

@@ -41,6 +41,7 @@ struct FlatStep {
   std::uint32_t target_shift = 0; ///< wait, symmetric: and whose
   std::uint32_t target_skew = 0;  ///< wait: the signal's skew
   std::uint32_t first_after = 0;  ///< its afters end where those of the step behind it begin
+  std::uint32_t once = none;      ///< move: the word that ranks share it out by
 };
 
 /// "Not before that step": both resolved.
@@ -121,6 +122,9 @@ struct Image {
   }
   std::uint32_t step_of_event(std::uint32_t lane, std::uint32_t event) const {
     return lane_steps[lane] + (event - 1) % (lane_steps[lane + 1] - lane_steps[lane]);
+  }
+  std::uint32_t piece_of_event(std::uint32_t lane, std::uint32_t event) const {
+    return (event - 1) / (lane_steps[lane + 1] - lane_steps[lane]) + lane_low[lane] - steps[step_of_event(lane, event)].skew;
   }
   /// Steps looked at and chunks touched in a run over so many pieces.
   std::uint64_t work(std::uint64_t pieces) const;

@@ -32,8 +32,24 @@ void Races::step(std::uint32_t lane, std::uint32_t number, std::uint32_t piece) 
   }
 }
 
+/// Whether both are one piece of one copy that ranks share out.
+bool Races::made_instead(const Access& other, const Here& here) const {
+  const std::uint32_t lane = other.lane % image_.lanes();
+  const std::uint32_t once = image_.steps[here.step].once;
+  return once != none && image_.steps[image_.step_of_event(lane, other.event)].once == once && image_.piece_of_event(lane, other.event) == here.piece;
+}
+
+void Races::look_at_writes(const Cell& cell, const Here& here, bool writes) {
+  const auto look_at = [&](const Access& write) {
+    if (!ordered(write, here) && !(writes && made_instead(write, here))) report(here, write, writes, true);
+  };
+  look_at(cell.write);
+  if (also_wrote_.empty()) return;
+  if (const auto others = also_wrote_.find(&cell); others != also_wrote_.end()) std::for_each(others->second.begin(), others->second.end(), look_at);
+}
+
 void Races::read(Cell& cell, const Here& here) {
-  if (!ordered(cell.write, here)) report(here, cell.write, false, true);
+  look_at_writes(cell, here, false);
   reversed_ |= cell.newest_write > here.piece;
   cell.newest_read = std::max(cell.newest_read, here.piece);
   const Access now{here.to_owner, clocks_.event(here.lane)};
@@ -54,7 +70,7 @@ void Races::read(Cell& cell, const Here& here) {
 void Races::write(Cell& cell, const Here& here) {
   reversed_ |= cell.newest_write > here.piece || cell.newest_read > here.piece;
   cell.newest_write = std::max(cell.newest_write, here.piece);
-  if (!ordered(cell.write, here)) report(here, cell.write, true, true);
+  look_at_writes(cell, here, true);
   if (!ordered(cell.read, here)) report(here, cell.read, true, false);
   while (cell.more != none) {
     const Read read = reads_[cell.more];
@@ -63,6 +79,8 @@ void Races::write(Cell& cell, const Here& here) {
     cell.more = read.next;
   }
   cell.read = {};
+  if (cell.write.lane != none && made_instead(cell.write, here)) also_wrote_[&cell].push_back(cell.write);
+  else if (!also_wrote_.empty()) also_wrote_.erase(&cell);
   cell.write = {here.to_owner, clocks_.event(here.lane)};
 }
 

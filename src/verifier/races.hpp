@@ -1,8 +1,10 @@
 // Accesses to one chunk that nothing orders, one of them a write. Keeps, for each chunk, its last write and the reads
-// since: who is ordered after these is ordered after all before (FastTrack: Flanagan and Freund, 2009).
+// since: who is ordered after these is ordered after all before (FastTrack: Flanagan and Freund, 2009). Of a copy that ranks share out
+// one is made, nobody knows which: those don't race, and whoever comes later has to come after all of them.
 #pragma once
 
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 #include "verifier/clocks.hpp"
@@ -48,6 +50,8 @@ class Races {
     std::uint32_t to_owner;  ///< the lane as the chunk's owner numbers it
   };
 
+  void look_at_writes(const Cell& cell, const Here& here, bool writes);
+  bool made_instead(const Access& other, const Here& here) const;
   void read(Cell& cell, const Here& here);
   void write(Cell& cell, const Here& here);
   bool ordered(const Access& before, const Here& here) const {
@@ -63,6 +67,7 @@ class Races {
   std::vector<Cell> cells_;
   std::vector<Read> reads_;
   std::vector<std::uint32_t> free_reads_;
+  std::unordered_map<const Cell*, std::vector<Access>> also_wrote_;  ///< or did, instead of the cell's last writer
   bool reversed_ = false;
 };
 

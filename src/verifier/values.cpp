@@ -170,16 +170,28 @@ void Values::write(const FlatOperand& operand, std::uint32_t j, Value value) {
   cells_[layout_.cell(operand.buffer, operand.rank, index, piece_)] = moved(image_.inverse(operand.rank), value);
 }
 
+/// A copy that another rank may have made instead: which of them does makes no difference as long as what it writes is there already.
+void Values::write_again(const FlatOperand& operand, std::uint32_t j, Value value) {
+  Value& cell = cells_[layout_.cell(operand.buffer, operand.rank, operand.index + j, piece_)];
+  const Value made = cell;
+  write(operand, j, value);
+  if (cell.place == made.place && cell.ranks == made.ranks && cell.state == made.state) return;
+  cell = mistake(Fault::wrong_value, "isn't the copy that another rank may have made instead, since one of its chunks has changed in between");
+  cell.writer = step_ & writer_mask;
+}
+
 void Values::move(std::uint32_t rank, std::uint32_t number, std::uint32_t piece) {
   rank_ = rank;
   step_ = number;
   piece_ = piece;
   const FlatStep& step = image_.steps[number];
   const FlatOperand* operands = &image_.operands[step.first];
+  const bool made = step.once != none && !made_.insert(std::uint64_t{step.once} << 32 | piece).second;
   for (std::uint32_t j = 0; j < step.count; ++j) {
     Value value = step.kind == StepKind::copy ? read(operands[0], j) : reduced(step, operands, j);
     if (step.finish && reduces_ && image_.header.ranks > 1) value = finish(value);
-    for (std::uint32_t k = 0; k < step.destinations; ++k) write(operands[step.sources + k], j, value);
+    for (std::uint32_t k = 0; k < step.destinations; ++k)
+      made ? write_again(operands[step.sources + k], j, value) : write(operands[step.sources + k], j, value);
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "verifier/contributions.hpp"
@@ -58,6 +59,7 @@ class Values {
   void depart(Strictness to, const char* why);
   bool follow_tree();
   void write(const FlatOperand& operand, std::uint32_t j, Value value);
+  void write_again(const FlatOperand& operand, std::uint32_t j, Value value);
   void check_output(std::uint32_t rank, std::uint32_t index, std::uint32_t piece, Report& report) const;
   Value promised(std::uint32_t rank, std::uint32_t index, std::uint32_t piece) const;
   std::string describe(const Value& value, bool with_ranks) const;
@@ -82,6 +84,7 @@ class Values {
   std::vector<Value> sources_;
   std::vector<RankSet> source_sets_;
   std::vector<RankRun> source_runs_;
+  std::unordered_set<std::uint64_t> made_;  // copies that ranks share out, and one has made: word << 32 | piece
   std::vector<Departure> departures_;  // the one of the lowest rank, lane and step to each kind of strictness
   std::uint32_t rank_ = 0;  // of the step being done, which is
   std::uint32_t step_ = 0;

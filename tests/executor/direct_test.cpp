@@ -3,6 +3,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <limits>
@@ -109,17 +110,38 @@ TEST_CASE("what was read of a peer that has failed meanwhile is not passed off a
   CHECK(pair.signals_of(0) == 1);
 }
 
-TEST_CASE("each of two ranks copies half of a block, the one into the other's buffer and the other out of it") {
+TEST_CASE("either of two ranks makes the copies that the other hasn't taken") {
   const bool fetches = GENERATE(false, true);
   Pair pair(fetches, Collective::gather, "direct_push_pull");
+  SharedWord& last = pair.contexts[0].once(1, 1, 15);
+  const std::uint64_t earlier = GENERATE(std::uint64_t{0}, std::uint64_t{0xffffffff} << 32 | 9);  // as calls before have left it
   REQUIRE(pair.runs[0].advance(0) == Progress::blocked);
+  last.store((std::uint64_t{1} << 32) + 1);
   REQUIRE(pair.runs[1].advance(0) == Progress::blocked);
   const auto& gathered = pair.homes[0].output;
-  CHECK(gathered[gathered_count] == 8);  // the first part is there, and the root hasn't read the other yet
+  CHECK(gathered[gathered_count] == 8);  // the first chunk is there, and the root hasn't made the other yet
   CHECK(gathered[2 * gathered_count - 1] == 0);
+  last.store(earlier);
   REQUIRE(pair.runs[0].advance(0) == Progress::done);
   REQUIRE(pair.runs[1].advance(0) == Progress::done);
   for (std::size_t i = 0; i < 2 * gathered_count; ++i) REQUIRE(gathered[i] == static_cast<std::int32_t>(i / gathered_count) + 7);
+}
+
+TEST_CASE("a copy that no rank shares out is made by the owner of its word") {
+  const auto plan = plan_of(request_of(Collective::gather, 2, gathered_count * 4), "direct_push_pull");
+  CompileRequest request;
+  request.count = gathered_count;
+  request.type = DataType::i32;
+  request.layout = bare_layout;
+  request.direct = true;
+  request.shares_out = false;
+  for (request.rank = 0; request.rank < 2; ++request.rank) {
+    const Executable executable = compile(*plan, request).value();
+    const auto is_copy = [](const ExecStep& step) { return step.op == ExecOp::copy; };
+    CHECK(std::count_if(executable.steps.begin(), executable.steps.end(), is_copy) == 2);  // a root's own block is as many chunks
+    CHECK(std::none_of(executable.steps.begin(), executable.steps.end(), [](const ExecStep& step) { return step.op == ExecOp::once; }));
+    CHECK(executable.writes_peers == (request.rank == 1));
+  }
 }
 
 TEST_CASE("nothing is pushed to a peer that has failed or died, nor any more to one that fails meanwhile") {
@@ -131,7 +153,7 @@ TEST_CASE("nothing is pushed to a peer that has failed or died, nor any more to 
   SECTION("it fails before the second piece") {
     REQUIRE(pair.runs[1].advance(0) == Progress::blocked);
     REQUIRE(pair.runs[0].advance(0) == Progress::blocked);
-    REQUIRE(writes == 1);
+    REQUIRE(writes == 2);
     pair.contexts[0].lane(0, 0).broken.store(1);
     pair.homes[0].output.fill(0);
     writes = 0;
@@ -139,7 +161,7 @@ TEST_CASE("nothing is pushed to a peer that has failed or died, nor any more to 
   CHECK(pair.runs[1].advance(0) == Progress::blocked);
   CHECK(pair.runs[1].refusal().reason == 0);
   CHECK(pair.contexts[1].status(1).reads.load() == 0);
-  for (const std::int32_t value : pair.homes[0].output) CHECK(value == 0);
+  for (std::size_t i = gathered_count; i < 2 * gathered_count; ++i) CHECK(pair.homes[0].output[i] == 0);  // its own block the root has by now
 }
 
 TEST_CASE("what can't be pushed is told apart: an output that can't be written is the peer's, an input that can't be read this rank's") {

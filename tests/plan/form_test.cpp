@@ -217,6 +217,38 @@ TEST_CASE("after names an existing step of another lane") {
   CHECK(has(bad_step(0, [](Step& s) { s.after[0].step = 4; }), "after lane 0, step 4: there is no such step"));
 }
 
+TEST_CASE("ranks that share out a copy mean the same one, and its word's owner is among them") {
+  const auto shared_out = [](const std::function<void(PlanHeader&, std::vector<Program>&)>& spoil, Form form = Form::whole) {
+    PlanHeader made = header(3, 2);
+    made.collective = Collective::broadcast;
+    made.protocol = Protocol::direct;
+    made.neutral = false;
+    std::vector<Program> programs(3);
+    programs[0].lanes = {{{once(copy(input(1), {output(1, 1)}), 1, 4), once(copy(input(1), {output(1, 2)}), 2, 4)}}};
+    for (std::uint32_t rank = 1; rank < 3; ++rank) programs[rank].lanes = {{{once(copy(input(1, 0), {output(1)}), rank, 4)}}};
+    spoil(made, programs);
+    const auto fine = check_form(Plan(made, programs), form);
+    return fine ? std::string() : fine.error().detail;
+  };
+  const auto step = [&](const std::function<void(Step&)>& spoil) {
+    return shared_out([&](PlanHeader&, std::vector<Program>& programs) { spoil(programs[0].lanes[0].steps[1]); });
+  };
+  CHECK(shared_out([](PlanHeader&, std::vector<Program>&) {}) == "");
+  CHECK(step([](Step& s) { s.once->rank = 3; }) == "rank 0, lane 0, step 1: word 4 of rank 3: there are 3 ranks");
+  CHECK(has(step([](Step& s) { s.once->index = 16; }), "word 16 of rank 2: a rank has 16"));
+  CHECK(has(step([](Step& s) { s.once->index = 5; }), "word 5 of rank 2: that rank has no such step"));
+  CHECK(has(step([](Step& s) { s.once->rank = 1; }), "word 4 of rank 1: a rank names it once"));
+  CHECK(has(step([](Step& s) { s.sources[0].index = 0; }), "word 4 of rank 2: rank 0 has another copy by it"));
+  CHECK(has(step([](Step& s) { s.destinations.push_back(output(0)); }), "a copy to one destination"));
+  CHECK(has(step([](Step& s) { s.finish = true; }), "which finishes nothing"));
+  CHECK(has(step([](Step& s) { s.kind = StepKind::signal; }), "what is done once is a copy"));
+  CHECK(has(step([](Step& s) { s.destinations[0] = link(2); }), "a message is sent by its sender"));
+  CHECK(has(shared_out([](PlanHeader& h, std::vector<Program>&) { h.neutral = true; }), "the plan is neutral"));
+  CHECK(has(shared_out([](PlanHeader& h, std::vector<Program>&) { h.protocol = Protocol::staged; }), "protocol direct alone"));
+  CHECK(has(shared_out([](PlanHeader&, std::vector<Program>& p) { p[2].lanes[0].steps.clear(); }), "word 4 of rank 2: that rank has no such step"));
+  CHECK(shared_out([](PlanHeader&, std::vector<Program>& p) { p[2].lanes[0].steps.clear(); }, Form::runnable) == "");
+}
+
 TEST_CASE("a header that says not neutral holds for every step") {
   CHECK(
       has(bad_header([](PlanHeader& h) { h.neutral = false; }), "rank 0, lane 0, step 2: link(1,0): the header says"));

@@ -75,6 +75,7 @@ class RandomPlan {
     if (below(2) == 1) made.skew = number();
     made.finish = below(2) == 1;
     for (std::uint32_t k = below(3); k > 0; --k) made.after.push_back({number(), number()});
+    if (below(3) == 0) made.once = Once{number(), number()};
     if (made.kind == StepKind::wait) made.wait = {number(), number(), number(), below(2)};
     if (made.kind == StepKind::copy || made.kind == StepKind::reduce) {
       made.sources = operands();
@@ -174,6 +175,8 @@ TEST_CASE("steps that are spelled wrongly are named with their path") {
   CHECK(has(with("\"signal\": 0}", "\"sig\": 0}"), "plan.programs[0].lanes[0][1].wait: unknown key \"sig\""));
   CHECK(has(with(", \"signal\": 0}", "}"), "wait: \"signal\" is missing"));
   CHECK(has(with("\"finish\": true", "\"after\": [[1]]"), step + ".after[0]: expected [lane, step]"));
+  CHECK(has(with("\"finish\": true", "\"once\": 3"), step + ".once: expected [rank, word]"));
+  CHECK(has(with("\"finish\": true", "\"once\": [1, -2]"), step + ".once[1]"));
   CHECK(has(with("\"finish\": true", "\"after\": [[1, \"x\"]]"), step + ".after[0][1]"));
   for (const char* operand : {"", "inputs[0]", "input", "input[]", "input[0", "input[0]x", "input[-1]", "input[0:]",
                               "input[99999999999]", "input@[0]", "input[0 : 2]", "link(1)", "link(1,0", "link(self,0)",

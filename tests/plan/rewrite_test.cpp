@@ -109,6 +109,28 @@ TEST_CASE("all-gather in place has one shadow for an input chunk and its place i
   CHECK(print(shadowed.program(1)).find("copy scratch@0[1] -> scratch[1]") != std::string::npos);
 }
 
+TEST_CASE("where peers' buffers have shadows, a copy that ranks share out is its word's owner's") {
+  PlanHeader made = header(2, 2);
+  made.collective = Collective::broadcast;
+  made.protocol = Protocol::direct;
+  made.neutral = false;
+  std::vector<Program> programs(2);
+  programs[0].lanes = {{{once(copy(input(1), {output(1, 1)}), 1, 4), once(copy(input(0), {output(0, 1)}), 0, 4)}}};
+  programs[1].lanes = {{{once(copy(input(0, 0), {output(0)}), 0, 4), once(copy(input(1, 0), {output(1)}), 1, 4)}}};
+  REQUIRE(form_problem(Plan(made, programs)) == "");
+  const Plan shadowed = insert_shadows(Plan(made, programs));
+  CHECK(form_problem(shadowed) == "");
+  const auto copies = [&](std::uint32_t rank) {
+    std::vector<std::string> found;
+    const Program program = shadowed.program(rank);
+    for (const Step& step : program.lanes[0].steps)
+      if (step.kind == StepKind::copy) found.push_back(describe(step));
+    return found;
+  };
+  CHECK(copies(0) == std::vector<std::string>{"copy scratch[0] -> scratch@1[0]"});
+  CHECK(copies(1) == std::vector<std::string>{"copy scratch@0[1] -> scratch[1]"});
+}
+
 TEST_CASE("a plan that touches no peer's buffer comes back as it was") {
   const Plan plan = ring(3);
   CHECK(table(insert_shadows(plan)) == table(plan));

@@ -56,6 +56,11 @@ inline Step wait(std::uint32_t rank, std::uint32_t lane, std::uint32_t number, s
   return step;
 }
 
+inline Step once(Step step, std::uint32_t rank, std::uint32_t word) {
+  step.once = Once{rank, word};
+  return step;
+}
+
 inline Step after(Step step, std::uint32_t lane, std::uint32_t number) {
   step.after.push_back({lane, number});
   return step;

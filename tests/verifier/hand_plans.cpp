@@ -186,6 +186,32 @@ Plan broadcast_slots(std::uint32_t ranks, std::uint32_t root, std::uint32_t dept
   });
 }
 
+Plan broadcast_shared_out(std::uint32_t ranks, std::uint32_t root) {
+  constexpr std::uint32_t chunks = 2;
+  PlanHeader made = header(Collective::broadcast, ranks, chunks, 0, 1);
+  made.protocol = Protocol::direct;
+  made.neutral = false;
+  made.root = root;
+  return table(made, [&](std::uint32_t rank) {
+    Lane lane;
+    lane.steps = {signal()};
+    if (rank == root) {
+      wait_for_all(lane, rank, ranks, 0, 0);
+      for (std::uint32_t chunk = chunks; chunk-- > 0;)
+        for (const std::uint32_t peer : peers_of(rank, ranks)) lane.steps.push_back(once(copy(input(chunk), {output(chunk, peer)}), peer, chunk));
+      lane.steps.push_back(copy(input(0, self, chunks), {output(0, self, chunks)}));
+      lane.steps.push_back(signal());
+      wait_for_all(lane, rank, ranks, 1, 0);
+    } else {
+      lane.steps.push_back(wait(root, 0, 0));
+      for (std::uint32_t chunk = 0; chunk < chunks; ++chunk) lane.steps.push_back(once(copy(input(chunk, root), {output(chunk)}), rank, chunk));
+      lane.steps.push_back(signal());
+      lane.steps.push_back(wait(root, 0, 1));
+    }
+    return Program{{lane}};
+  });
+}
+
 Plan chain_reduce(std::uint32_t ranks, std::uint32_t root) {
   PlanHeader made = header(Collective::reduce, ranks, 2, 0, 1);
   made.root = root;
@@ -314,6 +340,7 @@ std::vector<NamedPlan> hand_plans() {
     plans.push_back({"one_shot with one slot" + ranks, one_shot(p, 1)});
     plans.push_back({"broadcast_slots" + ranks, broadcast_slots(p, 0, 2)});
     plans.push_back({"broadcast_slots with one slot" + ranks, broadcast_slots(p, 1, 1)});
+    plans.push_back({"broadcast_shared_out" + ranks, broadcast_shared_out(p, p - 1)});
     plans.push_back({"one_shot_inlined" + ranks, one_shot_inlined(p)});
     plans.push_back({"two_shot" + ranks, two_shot(p)});
     plans.push_back({"two_shot_lanes" + ranks, two_shot_lanes(p)});

@@ -25,6 +25,8 @@ Plan ring(std::uint32_t ranks, std::uint32_t channels);
 Plan tree_broadcast(std::uint32_t ranks, std::uint32_t root);
 /// Root's input through its slots; nothing but credits keeps it from running away.
 Plan broadcast_slots(std::uint32_t ranks, std::uint32_t root, std::uint32_t depth);
+/// Root's input straight into outputs, of which either end of each copy takes its half, or more.
+Plan broadcast_shared_out(std::uint32_t ranks, std::uint32_t root);
 /// Sums along a chain of links to the root.
 Plan chain_reduce(std::uint32_t ranks, std::uint32_t root);
 /// Through slots: all-gather, reduce-scatter, all-to-all, and one rank's input to another.

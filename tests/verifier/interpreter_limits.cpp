@@ -1,5 +1,6 @@
 // What a plan may not ask for, by docs/design/0001-plan-ir.md alone: what the form check is held against.
 #include <algorithm>
+#include <map>
 #include <set>
 #include <tuple>
 
@@ -12,6 +13,14 @@ class LimitFinder {
  public:
   explicit LimitFinder(const Plan& plan) : plan_(plan), header_(plan.header), inlined_(plan.header.protocol == Protocol::inlined) {
     for (rank_ = 0; rank_ < header_.ranks; ++rank_) look_at(plan.program(rank_));
+    for (const auto& [word, copies] : shared_out_) {
+      const bool one = std::all_of(copies.begin(), copies.end(), [&](const Shared& copy) { return copy.source == copies[0].source && copy.destination == copies[0].destination; });
+      if (!one) impossible("a word by which ranks mean different copies");  // then no one order stands for all
+      std::set<std::uint32_t> ranks;
+      for (const Shared& copy : copies) ranks.insert(copy.rank);
+      if (ranks.size() != copies.size()) forbidden("a word that a rank names twice");
+      if (!ranks.contains(word.first)) forbidden("a word whose owner has no such copy");
+    }
   }
 
   const Limits& limits() const { return limits_; }
@@ -31,8 +40,23 @@ class LimitFinder {
         if (inlined_ && step.skew != 0) forbidden("skew in an inlined plan");
         if (header_.collective == Collective::all_to_all_v && header_.neutral && !moves_one_block(step))
           forbidden("a step of all_to_all_v that moves no pair's block");
+        if (step.once) look_at_shared(step);
         if (step.kind == StepKind::copy || step.kind == StepKind::reduce) look_at(step);
       }
+  }
+
+  void look_at_shared(const Step& step) {
+    const bool copies = step.kind == StepKind::copy && step.sources.size() == 1 && step.destinations.size() == 1;
+    if (!copies || step.finish || !step.after.empty()) return forbidden("a step done once that is no plain copy");
+    if (header_.protocol != Protocol::direct || header_.neutral || header_.collective == Collective::all_to_all_v)
+      forbidden("a copy done once in such a plan");
+    if (step.once->rank >= header_.ranks || step.once->index >= 16) forbidden("a word that there isn't");
+    Shared shared{rank_, step.sources[0], step.destinations[0]};
+    for (Operand* operand : {&shared.source, &shared.destination}) {
+      if (operand->buffer == Buffer::link) return forbidden("a message done once");
+      operand->rank = owner(*operand);
+    }
+    shared_out_[{step.once->rank, step.once->index}].push_back(shared);
   }
 
   bool exists(const WaitFor& wait) const {
@@ -105,6 +129,11 @@ class LimitFinder {
   std::uint32_t lane_ = 0;
   std::set<std::pair<std::uint32_t, std::uint32_t>> lines_;  // rank, chunk
   std::set<std::pair<std::tuple<bool, std::uint32_t, std::uint32_t, std::uint32_t>, std::uint32_t>> ends_;  // end of a link, lane
+  struct Shared {
+    std::uint32_t rank;
+    Operand source, destination;
+  };
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<Shared>> shared_out_;  // by word
   Limits limits_;
 };
 

@@ -37,6 +37,16 @@ void Machine::advance(Progress& progress, std::uint32_t lane) const {
   ++progress.done[lane];
 }
 
+bool Machine::is_taken(const Memory& memory, const Event& event) {
+  if (!event.word) return false;
+  const auto taken = memory.taken.find(*event.word);
+  return taken != memory.taken.end() && taken->second > event.piece;
+}
+
+void Machine::take(Memory& memory, const Event& event) {
+  if (event.word) memory.taken[*event.word] = event.piece + 1;
+}
+
 Latch Machine::read(const Memory& memory, const Event& event) {
   Latch latch;
   if (event.kind != EventKind::move) return latch;

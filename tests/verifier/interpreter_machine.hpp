@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@ struct Progress {
 struct Memory {
   std::vector<ValueId> places;
   std::vector<std::vector<std::vector<ValueId>>> links;  // oldest message first; short, and empty ones cost nothing to copy
+  std::map<std::uint32_t, std::uint32_t> taken = {};     // by word: so many pieces
 };
 
 /// What a step has read and not yet written.
@@ -43,6 +45,10 @@ class Machine {
   bool enabled(const Progress& progress, const Event& event) const;
   /// Counts the lane's next event as done.
   void advance(Progress& progress, std::uint32_t lane) const;
+
+  /// Whether another rank makes, or has made, what this event would; else this one does from now on.
+  static bool is_taken(const Memory& memory, const Event& event);
+  static void take(Memory& memory, const Event& event);
 
   /// The first and the second half of an event: between them other lanes may act.
   Latch read(const Memory& memory, const Event& event);

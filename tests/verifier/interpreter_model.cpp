@@ -25,6 +25,7 @@ std::optional<std::uint32_t> signal_step(const std::vector<Step>& steps, std::ui
   return std::nullopt;
 }
 
+constexpr std::uint32_t words_per_rank = 16;
 constexpr Need never{0, ~std::uint32_t{0}};
 
 bool owns_both(const PlanHeader& header, std::uint32_t rank) {
@@ -153,6 +154,7 @@ Event Model::make_event(std::uint32_t rank, std::uint32_t lane, std::uint32_t nu
   }
   if (step.kind == StepKind::wait || step.kind == StepKind::signal) return event;
   event.kind = EventKind::move;
+  if (step.once) event.word = step.once->rank * words_per_rank + step.once->index;
   event.finish = step.finish && header_.ranks > 1;
   for (const Operand& operand : step.sources) event.sources.push_back(lay_out(operand, event, false));
   for (const Operand& operand : step.destinations) event.destinations.push_back(lay_out(operand, event, true));

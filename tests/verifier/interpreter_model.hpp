@@ -41,6 +41,7 @@ struct Event {
   std::uint32_t step = 0;
   std::uint32_t piece = 0;
   bool finish = false;
+  std::optional<std::uint32_t> word;  ///< made once, by whoever takes this word for its piece
   std::vector<Need> needs;
   std::vector<PlaceList> sources;
   std::vector<PlaceList> destinations;

@@ -28,6 +28,10 @@ std::u32string key(const State& state) {
     for (const auto& message : link)
       for (const ValueId value : message) numbers.push_back(value);
   }
+  for (const auto& [word, pieces] : state.memory.taken) {
+    numbers.push_back(word);
+    numbers.push_back(pieces);
+  }
   for (const auto& latch : state.under_way) {
     numbers.push_back(latch ? 1 : 0);
     if (latch)
@@ -61,11 +65,18 @@ class Walk {
     if (event == nullptr) return false;
     if (!state.under_way[lane]) {
       if (!machine_.enabled(state.progress, *event)) return false;
+      if (Machine::is_taken(state.memory, *event)) {
+        State passed = state;
+        machine_.advance(passed.progress, lane);
+        visit(std::move(passed));
+        return true;
+      }
       find_races(state, lane, *event);
     }
     State next = state;
     if (event->kind == EventKind::move && !state.under_way[lane]) {
       next.under_way[lane] = machine_.read(state.memory, *event);
+      Machine::take(next.memory, *event);
       visit(std::move(next));
       return true;
     }

@@ -140,6 +140,11 @@ class Breeder {
       if (step.sources[0].count > 1)
         add_step("a chunk less", [](Step& changed) { resize(changed, changed.sources[0].count - 1); });
     }
+    if (step.once) {
+      add_step("done by all", [](Step& changed) { changed.once.reset(); });
+      add_step("by the next word", [](Step& changed) { ++changed.once->index; });
+      add_step("by another rank's word", [&](Step& changed) { changed.once->rank = (changed.once->rank + 1) % header_.ranks; });
+    }
     add_step("skew + 1", [](Step& changed) { ++changed.skew; });
     if (step.skew > 0) add_step("skew - 1", [](Step& changed) { --changed.skew; });
   }

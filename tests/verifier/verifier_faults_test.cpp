@@ -21,6 +21,59 @@ TEST_CASE("a read that waits for nobody is a race") {
   check_fault(broken, Fault::race, 1, 0, 4);
 }
 
+TEST_CASE("who depends on a copy that ranks share out comes after all that might make it") {
+  Draft made = draft(Collective::broadcast, 3, 1, 0, 1);
+  made.header.protocol = Protocol::direct;
+  made.header.neutral = false;
+  made.steps(0) = {signal(),     copy(input(0), {output(0)}), wait(1, 0, 0), once(copy(input(0), {output(0, 1)}), 1, 3), signal(), wait(1, 0, 1),
+                   wait(2, 0, 0)};
+  made.steps(1) = {signal(), wait(0, 0, 0), once(copy(input(0, 0), {output(0)}), 1, 3), signal(), wait(0, 0, 1), wait(2, 0, 0)};
+  made.steps(2) = {wait(0, 0, 1), wait(1, 0, 1), copy(output(0, 1), {output(0)}), signal()};
+  const Proof proof = made.proof();
+  INFO(text(proof));
+  REQUIRE(proof.proved());
+  SECTION("the one") {
+    made.erase(2, 0);
+    check_fault(made, Fault::race, 2, 0, 1);
+  }
+  SECTION("and the other") {
+    made.step(2, 1) = wait(1, 0, 0);
+    check_fault(made, Fault::race, 2, 0, 2);
+  }
+  SECTION("and neither when it is made by both") {
+    made.step(0, 3).once.reset();
+    made.step(1, 2).once.reset();
+    CHECK(made.proof().violations.at(0).fault == Fault::race);
+  }
+  SECTION("what one of them writes without the other's knowledge is a race all the same") {
+    made.steps(2).insert(made.steps(2).begin(), {wait(1, 0, 0), copy(output(0, 1), {output(0)})});
+    CHECK(made.proof().violations.at(0).fault == Fault::race);
+  }
+}
+
+TEST_CASE("a copy made later than another rank might have made it is the same copy still") {
+  Draft made = draft(Collective::all_gather, 2, 1, 1, 1);
+  made.header.protocol = Protocol::direct;
+  made.header.neutral = false;
+  // Rank 0 may copy its slot to rank 1's, then fills it anew; rank 1 copies it later, when it holds something else.
+  made.steps(0) = {signal(), wait(1, 0, 0), copy(input(0), {scratch(0), output(0)}), once(copy(scratch(0), {scratch(0, 1)}), 0, 0), signal()};
+  made.steps(1) = {signal(), wait(0, 0, 1), once(copy(scratch(0, 0), {scratch(0)}), 0, 0), copy(scratch(0), {output(0)}), copy(input(0), {output(1)}), signal()};
+  made.steps(0).insert(made.steps(0).end(), {copy(input(0, 1), {output(1)}), signal(), wait(1, 0, 1)});
+  made.steps(1).insert(made.steps(1).end(), {wait(0, 0, 2)});
+  made.steps(0).insert(made.steps(0).begin(), wait(1, 0, 1, 1));
+  made.steps(1).insert(made.steps(1).begin(), wait(0, 0, 2, 1));
+  {
+    const Proof proof = made.proof();
+    INFO(text(proof));
+    REQUIRE(proof.proved());
+  }
+  made.steps(0).insert(made.steps(0).begin() + 5, copy(input(0, 1), {scratch(0)}));
+  const Proof proof = made.proof();
+  INFO(text(proof));
+  REQUIRE(!proof.proved());
+  CHECK(proof.violations[0].message.find("another rank may have made") != std::string::npos);
+}
+
 TEST_CASE("a write whose credit comes a slot too late is a race at a later piece") {
   Draft broken = staged_broadcast();
   CHECK(broken.proof().proved());
