@@ -6,6 +6,7 @@
 
 #include "executor/blocks.hpp"
 #include "executor/check_slots.hpp"
+#include "executor/copy_run.hpp"
 #include "executor/heard.hpp"
 #include "executor/mark_stores.hpp"
 #include "executor/rendezvous.hpp"
@@ -54,7 +55,7 @@ class Compiler {
     // What peers read where it lies must not be put off: of direct plans only those that fetch, and so read inputs.
     const bool long_enough = out_.fetches ? longest_ >= least_kept_bytes : out_.pieces > 1 && !out_.direct;
     if (long_enough && !out_.shares_out) set_aside_kept(out_);
-    if (out_.kept.steps != 0) out_.straight = false;
+    out_.straight = out_.straight && out_.kept.steps == 0;
     if (out_.by_blocks && !out_.checked && request_.rendezvous_from != 0) allow_rendezvous(out_, request_.rendezvous_from);
     if (out_.checked) check_slots(out_, request_);
     return std::move(out_);
@@ -165,24 +166,23 @@ class Compiler {
         if (auto done = compile_wait(step, exec); !done) return done;
       } else {
         if (step.once && !request_.shares_out && step.once->rank != request_.rank) continue;
+        const std::size_t once = out_.steps.size();
         if (step.once && request_.shares_out) share_out(step, exec);
         if (auto done = compile_move(step, exec); !done) return done;
-        if (out_.by_blocks)
-          if (auto done = assign_block(step); !done) return done;
+        if (out_.steps[once].op == ExecOp::once) out_.steps[once].lag = static_cast<std::uint32_t>(out_.steps.size() - once - 1);
+        if (auto done = out_.by_blocks ? assign_block(step) : Result<void>(); !done) return done;
       }
     }
     if (unassigned_ != out_.steps.size() && out_.by_blocks && has_wait(unassigned_)) return no_pair("a wait that no move follows");
     return {};
   }
 
-  /// Before the copy itself, which is as many steps as it has chunks.
+  /// Before the copy itself.
   void share_out(const Step& step, const ExecStep& exec_base) {
-    ExecStep exec = exec_base;
+    ExecStep& exec = out_.steps.emplace_back(exec_base);
     exec.op = ExecOp::once;
     exec.rank = step.once->rank;
     exec.lane = step.once->index;
-    exec.lag = step.sources[0].count;
-    out_.steps.push_back(exec);
     out_.shares_out = true;
   }
 
@@ -281,6 +281,8 @@ class Compiler {
       for (const Operand& operand : *operands)
         if (operand.buffer != Buffer::link) chunks = std::max(chunks, operand.count);
     const bool premultiplies = request_.op == ReduceOp::premul_sum && is_reduction(header_.collective);
+    const std::uint64_t whole = out_.direct && out_.pieces == 1 ? bytes_of_run(header_, request_.count, element_, step) : 0;
+    out_.piece_bytes = std::max(out_.piece_bytes, whole);  // of the one piece that there is
     for (std::uint32_t chunk = 0; chunk < chunks; ++chunk) {
       ExecStep one = exec_base;
       one.finish = step.finish;
@@ -316,7 +318,9 @@ class Compiler {
       if (links) one.op = ExecOp::link_move;
       out_.links |= links;
       if (inlines) one.op = is_plain_publish(step, one) ? ExecOp::inline_publish : ExecOp::inline_gather;
+      if (whole != 0) one.chunk_bytes = whole;
       out_.steps.push_back(one);
+      if (whole != 0) break;
     }
     return {};
   }

@@ -134,6 +134,7 @@ std::vector<Program> one_piece(const Plan& plan) {
   const Plan lowered = lower(plan);
   std::vector<Program> programs;
   for (std::uint32_t rank = 0; rank < lowered.header.ranks; ++rank) programs.push_back(lowered.program(rank));
+  plan::settle_once(programs);
   Unskewed{programs};
   Guards(programs).add();
   return programs;

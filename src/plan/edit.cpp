@@ -58,6 +58,14 @@ std::uint32_t end_signal(Lane& lane) {
   return *existing_end_signal(lane);
 }
 
+void settle_once(std::vector<Program>& programs) {
+  for (std::uint32_t rank = 0; rank < programs.size(); ++rank)
+    for (Lane& lane : programs[rank].lanes) {
+      std::erase_if(lane.steps, [&](const Step& step) { return step.once && step.once->rank != rank; });  // no `after` names a step by its number there
+      for (Step& step : lane.steps) step.once.reset();
+    }
+}
+
 std::optional<std::uint32_t> existing_end_signal(const Lane& lane) {
   const auto is_signal = [](const Step& step) { return step.kind == StepKind::signal; };
   if (lane.steps.empty() || !is_signal(lane.steps.back()) || lane.steps.back().skew != largest_skew(lane))

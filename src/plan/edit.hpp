@@ -33,6 +33,9 @@ std::uint32_t end_signal(Lane& lane);
 /// The same signal where the lane has it already.
 std::optional<std::uint32_t> existing_end_signal(const Lane& lane);
 
+/// Copies that ranks share out (Step::once) become those of their words' owners.
+void settle_once(std::vector<Program>& programs);
+
 /// Steps to be put in front of others; `apply` keeps every `after` at the step it named.
 class Insertions {
  public:

@@ -25,8 +25,7 @@ class Shadower {
   /// False when no rank touches another's input or output; nothing is changed then.
   bool run() {
     if (!find()) return false;
-    for (std::uint32_t rank = 0; rank < programs_.size(); ++rank)
-      for (Lane& lane : programs_[rank].lanes) settle_once(rank, lane);
+    plan::settle_once(programs_);
     header_.depth = plan::depth_for_credits(header_, programs_);
     std::uint32_t most = 0;
     for (auto& [rank, shadows] : shadows_) most = std::max(most, shadows.place(header_.scratch_chunks));
@@ -40,12 +39,6 @@ class Shadower {
   }
 
  private:
-  /// A copy that ranks share out is made by the owner of its word.
-  static void settle_once(std::uint32_t rank, Lane& lane) {
-    std::erase_if(lane.steps, [&](const Step& step) { return step.once && step.once->rank != rank; });
-    for (Step& step : lane.steps) step.once.reset();
-  }
-
   template <class Visit>
   void for_each_user_operand(Visit&& visit) {
     for (std::uint32_t rank = 0; rank < programs_.size(); ++rank)

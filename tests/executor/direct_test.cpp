@@ -113,7 +113,7 @@ TEST_CASE("what was read of a peer that has failed meanwhile is not passed off a
 TEST_CASE("either of two ranks makes the copies that the other hasn't taken") {
   const bool fetches = GENERATE(false, true);
   Pair pair(fetches, Collective::gather, "direct_push_pull");
-  SharedWord& last = pair.contexts[0].once(1, 1, 15);
+  SharedWord& last = pair.contexts[0].once(1, 1, 9);
   const std::uint64_t earlier = GENERATE(std::uint64_t{0}, std::uint64_t{0xffffffff} << 32 | 9);  // as calls before have left it
   REQUIRE(pair.runs[0].advance(0) == Progress::blocked);
   last.store((std::uint64_t{1} << 32) + 1);
@@ -127,6 +127,32 @@ TEST_CASE("either of two ranks makes the copies that the other hasn't taken") {
   for (std::size_t i = 0; i < 2 * gathered_count; ++i) REQUIRE(gathered[i] == static_cast<std::int32_t>(i / gathered_count) + 7);
 }
 
+TEST_CASE("chunks that a copy between users' buffers takes in a row are moved as one, as long as a piece may be") {
+  const auto copies = [](std::uint64_t bytes, std::uint32_t piece_bytes) {
+    auto plan = plan_of(request_of(Collective::scatter, 2, bytes), "direct_push_pull");
+    plan->header.piece_bytes = piece_bytes;
+    CompileRequest request;
+    request.count = bytes / 4;
+    request.type = DataType::i32;
+    request.layout = bare_layout;
+    request.direct = true;
+    const Executable executable = compile(*plan, request).value();
+    std::vector<std::uint64_t> lengths;
+    for (const ExecStep& step : executable.steps)
+      if (step.op == ExecOp::copy) lengths.push_back(std::min(step.chunk_bytes, executable.piece_bytes));
+    return lengths;
+  };
+  constexpr std::uint64_t kib = 1024;
+  // The root's own block, then its rank's from the end.
+  CHECK(copies(512 * kib, 4096 * kib) == std::vector<std::uint64_t>{512 * kib, 32 * kib, 32 * kib, 32 * kib, 32 * kib, 64 * kib, 64 * kib, 128 * kib, 128 * kib});
+  const std::vector<std::uint64_t> shorter = copies(512 * kib, 64 * kib);  // of four chunks and more each by itself
+  CHECK(std::count(shorter.begin(), shorter.end(), 32 * kib) == 16 + 4 + 8);
+  CHECK(std::count(shorter.begin(), shorter.end(), 64 * kib) == 2);
+  const std::vector<std::uint64_t> in_pieces = copies(512 * kib, 16 * kib);  // each chunk by itself
+  CHECK(in_pieces.size() == 32);
+  CHECK(std::all_of(in_pieces.begin(), in_pieces.end(), [](std::uint64_t length) { return length == 16 * kib; }));
+}
+
 TEST_CASE("a copy that no rank shares out is made by the owner of its word") {
   const auto plan = plan_of(request_of(Collective::gather, 2, gathered_count * 4), "direct_push_pull");
   CompileRequest request;
@@ -138,7 +164,7 @@ TEST_CASE("a copy that no rank shares out is made by the owner of its word") {
   for (request.rank = 0; request.rank < 2; ++request.rank) {
     const Executable executable = compile(*plan, request).value();
     const auto is_copy = [](const ExecStep& step) { return step.op == ExecOp::copy; };
-    CHECK(std::count_if(executable.steps.begin(), executable.steps.end(), is_copy) == 2);  // a root's own block is as many chunks
+    CHECK(std::count_if(executable.steps.begin(), executable.steps.end(), is_copy) == (request.rank == 0 ? 1 : 2));  // its block; the chunks
     CHECK(std::none_of(executable.steps.begin(), executable.steps.end(), [](const ExecStep& step) { return step.op == ExecOp::once; }));
     CHECK(executable.writes_peers == (request.rank == 1));
   }

@@ -14,7 +14,9 @@ class LimitFinder {
   explicit LimitFinder(const Plan& plan) : plan_(plan), header_(plan.header), inlined_(plan.header.protocol == Protocol::inlined) {
     for (rank_ = 0; rank_ < header_.ranks; ++rank_) look_at(plan.program(rank_));
     for (const auto& [word, copies] : shared_out_) {
-      const bool one = std::all_of(copies.begin(), copies.end(), [&](const Shared& copy) { return copy.source == copies[0].source && copy.destination == copies[0].destination; });
+      const bool one = std::all_of(copies.begin(), copies.end(), [first = copies[0]](const Shared& copy) {
+        return copy.source == first.source && copy.destination == first.destination;
+      });
       if (!one) impossible("a word by which ranks mean different copies");  // then no one order stands for all
       std::set<std::uint32_t> ranks;
       for (const Shared& copy : copies) ranks.insert(copy.rank);

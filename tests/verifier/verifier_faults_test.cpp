@@ -57,7 +57,8 @@ TEST_CASE("a copy made later than another rank might have made it is the same co
   made.header.neutral = false;
   // Rank 0 may copy its slot to rank 1's, then fills it anew; rank 1 copies it later, when it holds something else.
   made.steps(0) = {signal(), wait(1, 0, 0), copy(input(0), {scratch(0), output(0)}), once(copy(scratch(0), {scratch(0, 1)}), 0, 0), signal()};
-  made.steps(1) = {signal(), wait(0, 0, 1), once(copy(scratch(0, 0), {scratch(0)}), 0, 0), copy(scratch(0), {output(0)}), copy(input(0), {output(1)}), signal()};
+  made.steps(1) = {signal(), wait(0, 0, 1), once(copy(scratch(0, 0), {scratch(0)}), 0, 0), copy(scratch(0), {output(0)}), copy(input(0), {output(1)}),
+                   signal()};
   made.steps(0).insert(made.steps(0).end(), {copy(input(0, 1), {output(1)}), signal(), wait(1, 0, 1)});
   made.steps(1).insert(made.steps(1).end(), {wait(0, 0, 2)});
   made.steps(0).insert(made.steps(0).begin(), wait(1, 0, 1, 1));
