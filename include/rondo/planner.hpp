@@ -38,6 +38,7 @@ struct PlanLimits {
   std::uint64_t staging_bytes = 500u << 10;  ///< slots of one rank for one call (half of what it has)
   std::uint32_t inline_bytes = 32 * 56;      ///< inlined scratch of one rank for one call: payload bytes of its flags' lines
   std::uint32_t slot_header_bytes = 0;       ///< of each slot, besides its chunk's piece
+  bool shares_out = true;                    ///< ranks can settle as they come to a copy which of them makes it (Step::once)
   Reach reach = Reach::memory;               ///< beyond memory that all share, plans are made of links (send/recv)
 };
 

@@ -37,7 +37,7 @@ Result<void> check_memory(const Plan& plan, const std::vector<std::uint32_t>& ho
         const auto apart = [&](std::uint32_t peer) { return peer != self && !share_host(hosts, rank, peer); };
         const auto beyond = [&](const Operand& operand) { return operand.buffer != Buffer::link && apart(operand.rank); };
         if (std::any_of(step.sources.begin(), step.sources.end(), beyond) || std::any_of(step.destinations.begin(), step.destinations.end(), beyond) ||
-            (step.kind == StepKind::wait && apart(step.wait.rank)))
+            (step.kind == StepKind::wait && apart(step.wait.rank)) || (step.once && apart(step.once->rank)))
           return Error{Errc::unsupported, "plan '" + plan.header.algorithm + "' takes memory that rank " + std::to_string(rank) + " shares with others ('" +
                                               describe(step) + "'); between these there are messages, so it has to be made of links", 0, "use_plan"};
       }

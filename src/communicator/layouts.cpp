@@ -9,8 +9,8 @@ namespace rondo {
 namespace {
 
 constexpr ContextLayout for_large_share{128, 32, 0};
-constexpr ContextLayout for_small_share{16, 12, 0};  // its control words fill one page
-constexpr ContextLayout for_pair{2, 27, 0};          // likewise
+constexpr ContextLayout for_small_share{16, 11, 0};  // its control words fill one page
+constexpr ContextLayout for_pair{2, 25, 0};          // likewise
 constexpr std::uint64_t least_large_share = std::uint64_t{128} << 10;
 constexpr std::uint64_t largest_pair_half = std::uint64_t{128} << 10;
 

@@ -35,7 +35,7 @@ struct LongWait {
 std::optional<LongWait> read_long_wait(const StatusLine& status, std::uint64_t call);
 void write_long_wait(StatusLine& status, std::uint64_t call, const LongWait& wait);
 
-inline constexpr std::uint64_t identity_magic = 0x31'64'69'6f'64'6e'6f'72;  ///< "rondoid1"
+inline constexpr std::uint64_t identity_magic = 0x32'64'69'6f'64'6e'6f'72;  ///< "rondoid2"
 /// Says whose area it is.
 void introduce(const CommunicatorParts& parts, IdentityWords& identity);
 

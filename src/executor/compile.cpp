@@ -282,8 +282,8 @@ class Compiler {
         if (operand.buffer != Buffer::link) chunks = std::max(chunks, operand.count);
     const bool premultiplies = request_.op == ReduceOp::premul_sum && is_reduction(header_.collective);
     const std::uint64_t whole = out_.direct && out_.pieces == 1 ? bytes_of_run(header_, request_.count, element_, step) : 0;
-    out_.piece_bytes = std::max(out_.piece_bytes, whole);  // of the one piece that there is
-    for (std::uint32_t chunk = 0; chunk < chunks; ++chunk) {
+    longest_run_ = std::max(longest_run_, whole);
+    for (std::uint32_t chunk = 0; chunk < (whole != 0 ? 1 : chunks); ++chunk) {
       ExecStep one = exec_base;
       one.finish = step.finish;
       one.first_operand = static_cast<std::uint32_t>(out_.operands.size());
@@ -320,7 +320,6 @@ class Compiler {
       if (inlines) one.op = is_plain_publish(step, one) ? ExecOp::inline_publish : ExecOp::inline_gather;
       if (whole != 0) one.chunk_bytes = whole;
       out_.steps.push_back(one);
-      if (whole != 0) break;
     }
     return {};
   }
@@ -368,6 +367,7 @@ class Compiler {
     out_.output_bytes = out_.block_bytes * blocks.output;
     if (out_.input_bytes < out_.output_bytes) out_.input_in_output = static_cast<std::int64_t>(request_.rank * out_.input_bytes);
     if (out_.output_bytes < out_.input_bytes) out_.input_in_output = -static_cast<std::int64_t>(request_.rank * out_.output_bytes);
+    out_.piece_bytes = std::max(out_.piece_bytes, longest_run_);  // of the one piece that there is
     out_.hears_all = out_.hears.size() + 1 == header_.ranks || (request_.proved && ends_after_all_began(header_, request_.rank));
     out_.kernel = is_reduction(header_.collective) ? cpu_kernels().get(request_.op, request_.type) : nullptr;
     out_.divisor = request_.op == ReduceOp::avg && header_.ranks > 1 ? header_.ranks : 0;
@@ -383,7 +383,7 @@ class Compiler {
   Program program_;
   std::vector<SignalTable> tables_;
   std::vector<bool> known_;
-  std::uint64_t longest_ = 0;
+  std::uint64_t longest_ = 0, longest_run_ = 0;
   std::uint32_t lines_per_chunk_ = 1;
   static constexpr std::size_t no_step = ~std::size_t{0};
   std::vector<std::size_t> attached_;  // direct plans, of the lane that is compiled: by rank, the wait that finds its buffers

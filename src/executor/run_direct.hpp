@@ -105,9 +105,9 @@ Progress BasicRun<digests>::attach(const ExecStep& step) {
 template <bool digests>
 Progress BasicRun<digests>::take_once(const ExecStep& step, std::uint64_t piece) {
   SharedWord& word = context_->once(step.rank, parity_, step.lane);
-  const std::uint64_t taken = (call_ << 32) + piece + 1;
+  const std::uint64_t taken = (call_ << progress_call_shift) + piece + 1;
   std::uint64_t seen = word.load(std::memory_order_relaxed);
-  while ((seen ^ taken) >> 32 != 0 || seen < taken) {
+  while (static_cast<std::int64_t>(seen - taken) < 0) {  // a difference, as of progress
     if (!word.compare_exchange_weak(seen, taken, std::memory_order_relaxed)) continue;
     crash_point("collective: a copy taken");
     return Progress::done;

@@ -1,31 +1,29 @@
 #include "executor/set_aside.hpp"
 
-#include <algorithm>
-
 namespace rondo {
 namespace {
 
-/// The places of its output that the rank's steps name, each as often as it is named; sorted.
-std::vector<std::uint64_t> outputs_named(const Executable& executable) {
-  std::vector<std::uint64_t> offsets;
-  for (const ExecOperand& operand : executable.operands)
-    if (operand.is_in(base_output)) offsets.push_back(operand.offset);
-  std::sort(offsets.begin(), offsets.end());
-  return offsets;
+/// How often the rank's steps name some of these bytes of its output.
+std::ptrdiff_t times_named(const Executable& executable, std::uint64_t begin, std::uint64_t bytes) {
+  std::ptrdiff_t times = 0;
+  for (const ExecStep& step : executable.steps)
+    for (std::uint32_t k = 0; k < std::uint32_t{step.sources} + step.destinations; ++k) {
+      const ExecOperand& operand = executable.operands[step.first_operand + k];
+      if (operand.is_in(base_output) && operand.offset < begin + bytes && begin < operand.offset + step.chunk_bytes) ++times;
+    }
+  return times;
 }
 
 }  // namespace
 
 void set_aside_kept(Executable& executable) {
-  const std::vector<std::uint64_t> named = outputs_named(executable);
   const auto is_kept = [&](const ExecStep& step) {
     if (step.op != ExecOp::copy || step.destinations != 1) return false;
     const ExecOperand& from = executable.operands[step.first_operand];
     const ExecOperand& to = executable.operands[step.first_operand + 1];
     const auto from_at = executable.input_in_output + static_cast<std::int64_t>(from.offset);
     if (!from.is_in(base_input) || !to.is_in(base_output) || from_at != static_cast<std::int64_t>(to.offset)) return false;
-    const auto [first, last] = std::equal_range(named.begin(), named.end(), to.offset);
-    return last - first == 1;
+    return times_named(executable, to.offset, step.chunk_bytes) == 1;
   };
   std::vector<ExecStep> steps, kept;
   for (ExecLane& lane : executable.lanes) {

@@ -97,6 +97,7 @@ std::string_view objection(const Request& request, const CostModel&, const PlanL
       break;
     default: return other_collective;
   }
+  if (!limits.shares_out) return "these ranks share out no copies";
   return direct_objection(request, limits);
 }
 

@@ -7,7 +7,6 @@
 #include "verifier/clocks.hpp"
 #include "verifier/neighbours.hpp"
 #include "verifier/races.hpp"
-#include "verifier/sharing.hpp"
 #include "verifier/user_buffers.hpp"
 #include "verifier/values.hpp"
 #include "verifier/walk.hpp"
@@ -26,7 +25,6 @@ class Orders final : public Observer {
   Orders(const Image& image, const Question& question, const Layout& layout, Learning learning, const Neighbours& neighbours, Report& report)
       : image_(image),
         clocks_(image, learning, neighbours, question.pieces),
-        sharing_(image, clocks_),
         races_(image, layout, clocks_, question.pieces, report),
         direct_(question.users && image.header.protocol == Protocol::direct),
         users_(image, clocks_, report) {}
@@ -37,10 +35,8 @@ class Orders final : public Observer {
 
   void step(std::uint32_t lane, std::uint32_t step, std::uint32_t piece) override {
     clocks_.enter(lane, step, piece);
-    if (sharing_.may_make(lane, step, piece)) {
-      races_.step(lane, step, piece);
-      if (direct_) users_.step(lane, step);
-    }
+    races_.step(lane, step, piece);
+    if (direct_) users_.step(lane, step);
     clocks_.leave(lane, step, piece);
   }
 
@@ -54,7 +50,6 @@ class Orders final : public Observer {
  private:
   const Image& image_;
   Clocks clocks_;
-  Sharing sharing_;
   Races races_;
   const bool direct_;
   UserBuffers users_;

@@ -44,8 +44,32 @@ void Races::look_at_writes(const Cell& cell, const Here& here, bool writes) {
     if (!ordered(write, here) && !(writes && made_instead(write, here))) report(here, write, writes, true);
   };
   look_at(cell.write);
-  if (also_wrote_.empty()) return;
-  if (const auto others = also_wrote_.find(&cell); others != also_wrote_.end()) std::for_each(others->second.begin(), others->second.end(), look_at);
+  if (shared_out_.empty()) return;
+  if (const auto shared = shared_out_.find(&cell); shared != shared_out_.end())
+    std::for_each(shared->second.makers.begin(), shared->second.makers.end(), look_at);
+}
+
+/// Before a step writes: what the first one who might make such a copy comes after, all others have to come after, too.
+void Races::look_at_shared_out(Cell& cell, const Here& here) {
+  if (image_.steps[here.step].once == none) {
+    if (!shared_out_.empty()) shared_out_.erase(&cell);
+    return;
+  }
+  SharedOut& shared = shared_out_[&cell];
+  if (cell.write.lane != none && made_instead(cell.write, here)) {
+    shared.makers.push_back(cell.write);
+    for (const Access& write : shared.writes)
+      if (!ordered(write, here)) report(here, write, true, true);
+    for (const Access& read : shared.reads)
+      if (!ordered(read, here)) report(here, read, true, false);
+  } else {
+    shared.writes = std::move(shared.makers);
+    shared.writes.push_back(cell.write);
+    shared.makers.clear();
+    shared.reads.clear();
+  }
+  shared.reads.push_back(cell.read);
+  for (std::uint32_t more = cell.more; more != none; more = reads_[more].next) shared.reads.push_back(reads_[more].access);
 }
 
 void Races::read(Cell& cell, const Here& here) {
@@ -71,6 +95,7 @@ void Races::write(Cell& cell, const Here& here) {
   reversed_ |= cell.newest_write > here.piece || cell.newest_read > here.piece;
   cell.newest_write = std::max(cell.newest_write, here.piece);
   look_at_writes(cell, here, true);
+  look_at_shared_out(cell, here);
   if (!ordered(cell.read, here)) report(here, cell.read, true, false);
   while (cell.more != none) {
     const Read read = reads_[cell.more];
@@ -79,8 +104,6 @@ void Races::write(Cell& cell, const Here& here) {
     cell.more = read.next;
   }
   cell.read = {};
-  if (cell.write.lane != none && made_instead(cell.write, here)) also_wrote_[&cell].push_back(cell.write);
-  else if (!also_wrote_.empty()) also_wrote_.erase(&cell);
   cell.write = {here.to_owner, clocks_.event(here.lane)};
 }
 

@@ -41,6 +41,11 @@ class Races {
     Access access;
     std::uint32_t next;
   };
+  /// Of a copy that ranks share out and that may have been made.
+  struct SharedOut {
+    std::vector<Access> makers;         ///< but for the cell's last write: the others who might have made it
+    std::vector<Access> writes, reads;  ///< before it, which whoever makes it has to come after
+  };
   bool stays(const FlatStep& step, const FlatOperand& destination) const;
 
   struct Here {
@@ -52,6 +57,7 @@ class Races {
 
   void look_at_writes(const Cell& cell, const Here& here, bool writes);
   bool made_instead(const Access& other, const Here& here) const;
+  void look_at_shared_out(Cell& cell, const Here& here);
   void read(Cell& cell, const Here& here);
   void write(Cell& cell, const Here& here);
   bool ordered(const Access& before, const Here& here) const {
@@ -67,7 +73,7 @@ class Races {
   std::vector<Cell> cells_;
   std::vector<Read> reads_;
   std::vector<std::uint32_t> free_reads_;
-  std::unordered_map<const Cell*, std::vector<Access>> also_wrote_;  ///< or did, instead of the cell's last writer
+  std::unordered_map<const Cell*, SharedOut> shared_out_;  ///< of cells that such a copy was the last to write
   bool reversed_ = false;
 };
 

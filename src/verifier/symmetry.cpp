@@ -59,7 +59,7 @@ class Comparison {
   /// A copy of own input to own scratch: nobody sees it before the signal behind it.
   static bool publishes(const Step& step, std::uint32_t rank, std::uint32_t skew) {
     const auto own = [&](const Operand& operand, Buffer buffer) { return operand.buffer == buffer && (operand.rank == self || operand.rank == rank); };
-    return step.kind == StepKind::copy && step.skew == skew && !step.finish && step.after.empty() && own(step.sources[0], Buffer::input) &&
+    return step.kind == StepKind::copy && step.skew == skew && !step.finish && !step.once && step.after.empty() && own(step.sources[0], Buffer::input) &&
            step.destinations.size() == 1 && own(step.destinations[0], Buffer::scratch);
   }
 
@@ -86,6 +86,7 @@ class Comparison {
   }
 
   bool same_step(const Step& from, const Step& to) {
+    if (from.once || to.once) return false;
     if (from.kind != to.kind || from.finish != to.finish || from.skew != to.skew || from.after != to.after) return false;
     if (from.kind == StepKind::wait) return same_wait(from.wait, to.wait);
     if (from.kind == StepKind::signal) return true;

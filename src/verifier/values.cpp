@@ -175,9 +175,9 @@ void Values::write_again(const FlatOperand& operand, std::uint32_t j, Value valu
   Value& cell = cells_[layout_.cell(operand.buffer, operand.rank, operand.index + j, piece_)];
   const Value made = cell;
   write(operand, j, value);
-  if (cell.place == made.place && cell.ranks == made.ranks && cell.state == made.state) return;
-  cell = mistake(Fault::wrong_value, "isn't the copy that another rank may have made instead, since one of its chunks has changed in between");
-  cell.writer = step_ & writer_mask;
+  const bool same = cell.place == made.place && cell.ranks == made.ranks && cell.state == made.state;
+  cell = same ? made : mistake(Fault::wrong_value, "isn't the copy that another rank may have made instead, since one of its chunks has changed in between");
+  if (!same) cell.writer = step_ & writer_mask;
 }
 
 void Values::move(std::uint32_t rank, std::uint32_t number, std::uint32_t piece) {

@@ -50,7 +50,7 @@ TEST_CASE("what a root can't push is its own error where it can't read its input
       const auto done = communicator.broadcast(data, data, mapped_bytes / 4, DataType::f32, 1);
       // Unless it is so late that the other one has come there before it, and says so.
       const auto by_receiver = unreadable ? expect_error(done, Errc::peer_failed, {"rank 1 ", "can't be read"})
-                                          : expect_error(done, Errc::peer_failed, {"rank 0 ", "writ"});
+                                          : expect_error(done, Errc::peer_failed, {"rank 0 ", "this rank's output of broadcast", "can't be written"});
       if (!root && !unreadable) {
         if (expect_error(done, Errc::invalid_argument, {"this rank's output of broadcast", "can't be written"}).empty()) return "";
         return expect_error(done, Errc::peer_failed, {"rank 1 ", "the kernel can't write to the buffer that rank 0 "});

@@ -12,6 +12,7 @@
 #include "executor/layouts.hpp"
 #include "executor/run.hpp"
 #include "planner/requests.hpp"
+#include "support/plan_steps.hpp"
 
 namespace {
 
@@ -151,6 +152,33 @@ TEST_CASE("chunks that a copy between users' buffers takes in a row are moved as
   const std::vector<std::uint64_t> in_pieces = copies(512 * kib, 16 * kib);  // each chunk by itself
   CHECK(in_pieces.size() == 32);
   CHECK(std::all_of(in_pieces.begin(), in_pieces.end(), [](std::uint64_t length) { return length == 16 * kib; }));
+}
+
+TEST_CASE("slots lie where they lie, whatever is moved as one before them") {
+  const auto slot_of = [](bool first) {
+    PlanHeader header;
+    header.collective = Collective::broadcast;
+    header.ranks = 2;
+    header.protocol = Protocol::direct;
+    header.neutral = false;
+    header.chunks_per_block = 4;
+    header.scratch_chunks = 2;
+    header.piece_bytes = 1024;
+    Program root;
+    root.lanes = {{{signal(), copy(input(1), {scratch(1)})}}};
+    root.lanes[0].steps.insert(root.lanes[0].steps.begin() + (first ? 1 : 2), copy(input(0, self, 4), {output(0, self, 4)}));
+    CompileRequest request;
+    request.count = gathered_count;
+    request.type = DataType::i32;
+    request.layout = bare_layout;
+    request.layout.half_bytes = 1u << 16;
+    request.direct = true;
+    const Executable executable = compile(Plan(header, {root, Program{}}), request).value();
+    for (const ExecOperand& operand : executable.operands)
+      if (operand.kind == ExecOperand::slot) return operand.offset;
+    return ~std::uint64_t{0};
+  };
+  CHECK(slot_of(true) == slot_of(false));
 }
 
 TEST_CASE("a copy that no rank shares out is made by the owner of its word") {

@@ -11,13 +11,11 @@
 //     every interleaving from this state is equivalent to one that begins with t, with the same memory, the same
 //     deadlocks and the same races. (If two other events race with one another, say u and v after the steps σ, those steps are in
 //     reach of t too, so that σ, u and v still lie ahead after t, and u meets v when the first of them is performed.)
-//   - A copy that ranks share out meets its like on another rank, and whichever comes first does the same to the memory: of the two one is made
-//     (interpreter_limits.cpp finds words by which ranks mean different copies). The other may be the one as long as it is in reach of it, and
-//     so is held against what is in its own reach when its turn comes; else it will find the copy made whatever the order.
+//   - A copy that ranks share out is made by any of them, and here by the first. Its likes on other ranks don't race with it, as one is made; each is held
+//     against all else as if it were the one, and what it would write has to be there already.
 // So nothing is left to branch on. interpreter_walk.cpp branches all the same, on everything; a test holds the two
 // against each other.
 #include <algorithm>
-#include <set>
 
 #include "verifier/interpreter.hpp"
 #include "verifier/interpreter_machine.hpp"
@@ -62,11 +60,6 @@ class OneOrder {
   };
 
   std::optional<Judgement> perform(std::uint32_t lane, const Event& event) {
-    const bool made = Machine::is_taken(memory_, event);
-    if (made && !rivals_.contains(&event)) {
-      machine_.advance(progress_, lane);
-      return std::nullopt;
-    }
     if (const Event* other = conflict_in_reach(lane, event)) {
       // A rank's begin and another's end share nothing but a barrier's marks.
       const bool early_end = event.kind == EventKind::begin && other->kind == EventKind::end;
@@ -74,12 +67,12 @@ class OneOrder {
                  ? machine_.flaw(Flaw::wrong_output, Model::name(*other) + " may come before " + Model::name(event))
                  : machine_.flaw(Flaw::race, Model::name(event) + " and " + Model::name(*other));
     }
-    if (made) {
+    if (event.word && machine_.left(memory_, event) == 0) {
+      forget_what_differs(event);
       machine_.advance(progress_, lane);
       return std::nullopt;
     }
-    if (event.word) note_rivals(lane, event);
-    Machine::take(memory_, event);
+    if (event.word) machine_.take(memory_, event, true);
     const Latch latch = machine_.read(memory_, event);
     auto wrong = machine_.write(memory_, event, latch);
     machine_.advance(progress_, lane);
@@ -89,12 +82,12 @@ class OneOrder {
   /// Whether one of the two alone is performed.
   static bool instead(const Event& event, const Event& other) { return event.word && other.word == event.word && other.piece == event.piece; }
 
-  /// Those who may come to a copy before this event does.
-  void note_rivals(std::uint32_t lane, const Event& event) {
-    const Progress reach = run_others(lane);
-    for (std::uint32_t other = 0; other < model_.lanes().size(); ++other)
-      for (std::uint32_t at = progress_.done[other]; other != lane && at < reach.done[other]; ++at)
-        if (instead(event, model_.lanes()[other][at])) rivals_.insert(&model_.lanes()[other][at]);
+  /// Of a copy that has been made: where another one of those who might have made it would write something else by now, nobody knows what is there.
+  void forget_what_differs(const Event& event) {
+    const Latch latch = machine_.read(memory_, event);
+    const std::vector<Place>& places = event.destinations[0].places;
+    for (std::size_t j = 0; j < places.size(); ++j)
+      if (memory_.places[places[j]] != latch.values[j]) memory_.places[places[j]] = junk;
   }
 
   /// An event that conflicts with this one and can happen before it.
@@ -136,7 +129,6 @@ class OneOrder {
   std::vector<std::vector<User>> users_;  // of each place
   Progress progress_;
   Memory memory_;
-  std::set<const Event*> rivals_;  // of copies that have been made: those who might have made them
 };
 
 }  // namespace

@@ -37,14 +37,14 @@ void Machine::advance(Progress& progress, std::uint32_t lane) const {
   ++progress.done[lane];
 }
 
-bool Machine::is_taken(const Memory& memory, const Event& event) {
-  if (!event.word) return false;
-  const auto taken = memory.taken.find(*event.word);
-  return taken != memory.taken.end() && taken->second > event.piece;
+std::uint32_t Machine::left(const Memory& memory, const Event& event) const {
+  const auto left = memory.left.find({*event.word, event.piece});
+  return left != memory.left.end() ? left->second : model_.sharers(*event.word);
 }
 
-void Machine::take(Memory& memory, const Event& event) {
-  if (event.word) memory.taken[*event.word] = event.piece + 1;
+void Machine::take(Memory& memory, const Event& event, bool does) const {
+  const std::uint32_t others = left(memory, event) - 1;
+  memory.left[{*event.word, event.piece}] = does ? 0 : others;
 }
 
 Latch Machine::read(const Memory& memory, const Event& event) {

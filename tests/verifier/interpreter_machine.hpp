@@ -23,7 +23,8 @@ struct Progress {
 struct Memory {
   std::vector<ValueId> places;
   std::vector<std::vector<std::vector<ValueId>>> links;  // oldest message first; short, and empty ones cost nothing to copy
-  std::map<std::uint32_t, std::uint32_t> taken = {};     // by word: so many pieces
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> left = {};  // copies that ranks share out, by word and piece: to how many of them one is
+                                                                               // left that isn't made; made: 0
 };
 
 /// What a step has read and not yet written.
@@ -46,9 +47,10 @@ class Machine {
   /// Counts the lane's next event as done.
   void advance(Progress& progress, std::uint32_t lane) const;
 
-  /// Whether another rank makes, or has made, what this event would; else this one does from now on.
-  static bool is_taken(const Memory& memory, const Event& event);
-  static void take(Memory& memory, const Event& event);
+  /// How many of those who share out what this event would do may still do it, itself among them; 0: another one does, or has.
+  std::uint32_t left(const Memory& memory, const Event& event) const;
+  /// It does; or leaves it to those who are left.
+  void take(Memory& memory, const Event& event, bool does) const;
 
   /// The first and the second half of an event: between them other lanes may act.
   Latch read(const Memory& memory, const Event& event);

@@ -60,6 +60,7 @@ void Model::number_places() {
   for (std::uint32_t rank = 0; rank < header_.ranks; ++rank)
     for (const Lane& lane : programs_[rank].lanes)
       for (const Step& step : lane.steps) {
+        if (step.once) ++sharers_[step.once->rank * words_per_rank + step.once->index];
         const auto add = [&](std::uint32_t from, std::uint32_t to, std::uint32_t channel) {
           links_.try_emplace({from, to, channel}, static_cast<std::uint32_t>(links_.size()));
         };

@@ -59,6 +59,8 @@ class Model {
   const std::vector<std::vector<Event>>& lanes() const { return lanes_; }
   std::uint32_t place_count() const { return place_count_; }
   std::uint32_t link_count() const { return static_cast<std::uint32_t>(links_.size()); }
+  /// How many ranks share out a copy by this word.
+  std::uint32_t sharers(std::uint32_t word) const { return sharers_.at(word); }
   /// Set when a step's operands overlap in part in this layout.
   const std::optional<std::string>& overlap() const { return overlap_; }
 
@@ -105,6 +107,7 @@ class Model {
   std::uint32_t begun_ = 0;
   std::uint32_t ends_ = 0;
   std::uint32_t place_count_ = 0;
+  std::map<std::uint32_t, std::uint32_t> sharers_;  // by word
   std::optional<std::string> overlap_;
 };
 

@@ -28,9 +28,10 @@ std::u32string key(const State& state) {
     for (const auto& message : link)
       for (const ValueId value : message) numbers.push_back(value);
   }
-  for (const auto& [word, pieces] : state.memory.taken) {
-    numbers.push_back(word);
-    numbers.push_back(pieces);
+  for (const auto& [copy, left] : state.memory.left) {
+    numbers.push_back(copy.first);
+    numbers.push_back(copy.second);
+    numbers.push_back(left);
   }
   for (const auto& latch : state.under_way) {
     numbers.push_back(latch ? 1 : 0);
@@ -65,18 +66,22 @@ class Walk {
     if (event == nullptr) return false;
     if (!state.under_way[lane]) {
       if (!machine_.enabled(state.progress, *event)) return false;
-      if (Machine::is_taken(state.memory, *event)) {
-        State passed = state;
-        machine_.advance(passed.progress, lane);
-        visit(std::move(passed));
-        return true;
+      if (event->word) {
+        const std::uint32_t left = machine_.left(state.memory, *event);
+        if (left != 1) {  // it leaves the copy to others, or to the one who makes it
+          State passed = state;
+          if (left != 0) machine_.take(passed.memory, *event, false);
+          machine_.advance(passed.progress, lane);
+          visit(std::move(passed));
+        }
+        if (left == 0) return true;
       }
       find_races(state, lane, *event);
     }
     State next = state;
     if (event->kind == EventKind::move && !state.under_way[lane]) {
       next.under_way[lane] = machine_.read(state.memory, *event);
-      Machine::take(next.memory, *event);
+      if (event->word) machine_.take(next.memory, *event, true);
       visit(std::move(next));
       return true;
     }

@@ -6,8 +6,10 @@
 
 #include "planner/requests.hpp"
 #include "support/catch.hpp"
+#include "support/plan_steps.hpp"
 #include "verifier/mutants.hpp"
 #include "verifier/prove.hpp"
+#include "verifier/symmetry.hpp"
 
 namespace rondo::test {
 namespace {
@@ -227,3 +229,22 @@ TEST_CASE("what is wrong on every rank alike is seen from one rank's program") {
 }
 
 }  // namespace rondo::test
+
+TEST_CASE("a plan with copies that ranks share out is proved as it stands, rank by rank") {
+  using namespace rondo;
+  using namespace rondo::test;
+  using verifier::find_symmetry;
+  PlanHeader header;
+  header.collective = Collective::all_gather;
+  header.ranks = 2;
+  header.protocol = Protocol::direct;
+  header.neutral = false;
+  const auto program = [](std::uint32_t rank, bool shared_out) {
+    const std::uint32_t peer = 1 - rank;
+    const Step fetch = copy(input(0, peer), {output(peer)});
+    return Program{{{{signal(), copy(input(0), {output(rank)}), wait(peer, 0, 0), shared_out ? once(fetch, rank, 0) : fetch, signal(), wait(peer, 0, 1)}}}};
+  };
+  CHECK(find_symmetry(Plan(header, {program(0, false), program(1, false)})).has_value());
+  CHECK(!find_symmetry(Plan(header, {program(0, true), program(1, true)})).has_value());
+  CHECK(!find_symmetry(Plan(header, {program(0, false), program(1, true)})).has_value());
+}

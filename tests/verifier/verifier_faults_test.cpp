@@ -51,6 +51,48 @@ TEST_CASE("who depends on a copy that ranks share out comes after all that might
   }
 }
 
+TEST_CASE("whoever may make a copy comes after all that is before it, not only the first who comes to it") {
+  // Rank 1 has used its output for something else, or reads it, before it comes to the copy; rank 0 may come sooner.
+  const bool reads = GENERATE(false, true);
+  Draft made = draft(Collective::all_gather, 2, 1, 1, 1);
+  made.header.protocol = Protocol::direct;
+  made.header.neutral = false;
+  made.steps(0) = {signal(), copy(input(0), {output(0)}), wait(1, 0, 0), once(copy(input(0), {output(0, 1)}), 1, 0), copy(input(0, 1), {output(1)}), signal(),
+                   wait(1, 0, 1)};
+  made.steps(1) = {signal(), reads ? copy(output(0), {scratch(0)}) : copy(input(0), {output(0)}), copy(input(0), {output(1)}), wait(0, 0, 0),
+                   once(copy(input(0, 0), {output(0)}), 1, 0), signal(), wait(0, 0, 1)};
+  const Proof proof = made.proof();
+  INFO(text(proof));
+  REQUIRE(!proof.proved());
+  CHECK(proof.violations[0].fault == Fault::race);
+  std::swap(made.step(1, 0), made.step(1, 1));  // signals when it has
+  CHECK(made.proof().proved());
+}
+
+TEST_CASE("three ranks may share out a copy, and all have to be waited for, and to come after what is before it") {
+  Draft made = draft(Collective::broadcast, 3, 1, 0, 1);
+  made.header.protocol = Protocol::direct;
+  made.header.neutral = false;
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {
+    const Operand from = input(0, rank == 0 ? self : 0), to = output(0, rank == 1 ? self : 1);
+    made.steps(rank) = {signal(), wait((rank + 1) % 3, 0, 0), wait((rank + 2) % 3, 0, 0), once(copy(from, {to}), 1, 7), signal()};
+    for (const std::uint32_t peer : {(rank + 1) % 3, (rank + 2) % 3}) made.steps(rank).push_back(wait(peer, 0, 1));
+  }
+  made.steps(0).push_back(copy(input(0), {output(0)}));
+  made.steps(2).push_back(copy(output(0, 1), {output(0)}));
+  made.steps(2).push_back(signal());
+  made.steps(1).push_back(wait(2, 0, 2));
+  {
+    const Proof proof = made.proof();
+    INFO(text(proof));
+    REQUIRE(proof.proved());
+  }
+  const std::uint32_t forgotten = GENERATE(0u, 1u);
+  made.erase(2, 5 + forgotten);  // rank 2 reads what rank 0, or rank 1, may still be writing
+  REQUIRE(!made.proof().proved());
+  CHECK(made.proof().violations[0].fault == Fault::race);
+}
+
 TEST_CASE("a copy made later than another rank might have made it is the same copy still") {
   Draft made = draft(Collective::all_gather, 2, 1, 1, 1);
   made.header.protocol = Protocol::direct;

@@ -26,6 +26,7 @@ PlanningOptions planning_of(const CudaParts& parts) {
   PlanningOptions options;
   options.algorithm = parts.options.algorithm;
   options.limits.staging_bytes = parts.group.layout.half_bytes / parts.blocks;
+  options.limits.shares_out = false;
   options.limits.inline_bytes = std::min<std::uint32_t>(device::inline_lines * inline_payload, device::inline_room / (parts.group.ranks + 1) / 16 * 16);
   // Such plans wait in the middle of a step; and a bus may not carry a cell as one.
   if (parts.by_turns || parts.host_areas) options.limits.inline_bytes = 0;
