@@ -1,6 +1,6 @@
 // The bytes that ranks share: offsets and atomics only. Who writes what when is 0004-slot-protocol.md.
 // One context (a communicator's collectives, or one direction of one pair) has one such area in each member's segment;
-// every word in it is written by that member alone. The two exceptions: a plan that writes into a peer's scratch, and the words by which ranks share out copies.
+// every word in it is written by that member alone, but for what a plan writes into a peer's scratch, and the words by which ranks share out copies.
 #pragma once
 
 #include <atomic>
@@ -85,8 +85,8 @@ inline constexpr std::uint64_t no_buffer = ~std::uint64_t{0};
 inline constexpr std::uint32_t several_writers = ~std::uint32_t{0};
 inline constexpr std::uint32_t no_writer = several_writers - 1;
 
-/// By which ranks share out copies that several could make (Step::once), of one parity: call << progress_call_shift | pieces, the first so many of which somebody makes or
-/// has made. The one place where ranks take a word from one another.
+/// By which ranks share out copies that several could make (Step::once), of one parity: call << progress_call_shift | pieces, the first so many of which
+/// somebody makes or has made.
 struct alignas(line_pair) OnceLines {
   SharedWord words[16];
 };

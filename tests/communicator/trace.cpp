@@ -17,7 +17,8 @@ using namespace rondo;
 
 constexpr std::uint64_t room = 1u << 16;
 
-/// Whether every step that the plan has ran once for each piece of each call; an inlined plan's copies and reductions. What ranks share out another may have made.
+/// Whether every step that the plan has ran once for each piece of each call; an inlined plan's copies and reductions. What ranks share out another may
+/// have made.
 std::string missing_steps(const Trace& trace) {
   std::map<std::pair<std::uint32_t, std::uint64_t>, std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>>> calls;  // by plan and number
   std::set<std::uint32_t> signalling;  // plans that aren't inlined

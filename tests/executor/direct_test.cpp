@@ -145,7 +145,8 @@ TEST_CASE("chunks that a copy between users' buffers takes in a row are moved as
   };
   constexpr std::uint64_t kib = 1024;
   // The root's own block, then its rank's from the end.
-  CHECK(copies(512 * kib, 4096 * kib) == std::vector<std::uint64_t>{512 * kib, 32 * kib, 32 * kib, 32 * kib, 32 * kib, 64 * kib, 64 * kib, 128 * kib, 128 * kib});
+  const std::vector<std::uint64_t> shares{512 * kib, 32 * kib, 32 * kib, 32 * kib, 32 * kib, 64 * kib, 64 * kib, 128 * kib, 128 * kib};
+  CHECK(copies(512 * kib, 4096 * kib) == shares);
   const std::vector<std::uint64_t> shorter = copies(512 * kib, 64 * kib);  // of four chunks and more each by itself
   CHECK(std::count(shorter.begin(), shorter.end(), 32 * kib) == 16 + 4 + 8);
   CHECK(std::count(shorter.begin(), shorter.end(), 64 * kib) == 2);
@@ -192,7 +193,7 @@ TEST_CASE("a copy that no rank shares out is made by the owner of its word") {
   for (request.rank = 0; request.rank < 2; ++request.rank) {
     const Executable executable = compile(*plan, request).value();
     const auto is_copy = [](const ExecStep& step) { return step.op == ExecOp::copy; };
-    CHECK(std::count_if(executable.steps.begin(), executable.steps.end(), is_copy) == (request.rank == 0 ? 1 : 2));  // its block; the chunks
+    CHECK(std::count_if(executable.steps.begin(), executable.steps.end(), is_copy) == (request.rank == 0 ? 1 : 2));
     CHECK(std::none_of(executable.steps.begin(), executable.steps.end(), [](const ExecStep& step) { return step.op == ExecOp::once; }));
     CHECK(executable.writes_peers == (request.rank == 1));
   }
