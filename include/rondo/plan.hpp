@@ -49,8 +49,8 @@ struct After {
   bool operator==(const After&) const = default;  ///< field by field
 };
 
-/// A word of shared memory by which several ranks settle who does a copy that any of them could do: of all steps that name it one is done for each piece,
-/// by whoever comes first. The others go on at once, and know by later signals alone that it is done.
+/// A word of shared memory by which several ranks settle who does a copy that any of them could do: of all steps that name it one is done for each piece, and
+/// nobody may rely on which. As it runs it is whoever comes first; the others go on at once, and know by later signals alone that it is done.
 struct Once {
   std::uint32_t rank = 0;   ///< whose word; that rank has such a step itself
   std::uint32_t index = 0;  ///< which of its words

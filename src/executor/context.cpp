@@ -1,6 +1,10 @@
 #include "executor/context.hpp"
 
+#include "plan/limits.hpp"
+
 namespace rondo {
+
+static_assert(plan::max_once <= sizeof(OnceLines::words) / sizeof(SharedWord), "a plan may name any word that check_form lets it");
 
 std::uint32_t CallIdentity::digest() const {
   // A multiplicative mix: cheap, and computed once per cached executable, not per call.

@@ -108,7 +108,7 @@ Shape shape(const Request& request, const CostModel&, const PlanLimits&) {
 
 /// Until all chunks are made, by `others` ranks of which each takes `other_ns` for a block, and a root that takes `root_ns` and begins at `own_ns`.
 double shared_ns(double others, double other_ns, double root_ns, double own_ns) {
-  if (own_ns >= other_ns) return own_ns;
+  if (own_ns >= other_ns || root_ns <= 0) return own_ns;
   return (others + own_ns / root_ns) / (others / other_ns + 1 / root_ns);
 }
 

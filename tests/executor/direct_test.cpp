@@ -182,6 +182,32 @@ TEST_CASE("slots lie where they lie, whatever is moved as one before them") {
   CHECK(slot_of(true) == slot_of(false));
 }
 
+TEST_CASE("what a rank keeps is put off, but not a run of chunks of which another step reads one") {
+  const auto put_off = [](bool read) {
+    PlanHeader header;
+    header.collective = Collective::broadcast;
+    header.ranks = 2;
+    header.protocol = Protocol::direct;
+    header.neutral = false;
+    header.chunks_per_block = 4;
+    header.scratch_chunks = 1;
+    header.piece_bytes = 1u << 20;
+    Program root;
+    root.lanes = {{{signal(), copy(input(0, self, 4), {output(0, self, 4)})}}};
+    if (read) root.lanes[0].steps.push_back(copy(output(2), {scratch(0)}));
+    CompileRequest request;
+    request.count = 1u << 16;
+    request.type = DataType::i32;
+    request.layout = bare_layout;
+    request.layout.half_bytes = 1u << 20;
+    request.direct = true;
+    request.fetches = true;
+    return compile(Plan(header, {root, Program{}}), request).value().kept.steps;
+  };
+  CHECK(put_off(false) == 1);
+  CHECK(put_off(true) == 0);
+}
+
 TEST_CASE("a copy that no rank shares out is made by the owner of its word") {
   const auto plan = plan_of(request_of(Collective::gather, 2, gathered_count * 4), "direct_push_pull");
   CompileRequest request;
