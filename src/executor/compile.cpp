@@ -54,7 +54,7 @@ class Compiler {
     finish_up();
     // What peers read where it lies must not be put off: of direct plans only those that fetch, and so read inputs.
     const bool long_enough = out_.fetches ? longest_ >= least_kept_bytes : out_.pieces > 1 && !out_.direct;
-    if (long_enough && !out_.shares_out) set_aside_kept(out_);
+    if (long_enough && !has(ExecOp::once, 0)) set_aside_kept(out_);  // what others could do as well comes behind
     out_.straight = out_.straight && out_.kept.steps == 0;
     if (out_.by_blocks && !out_.checked && request_.rendezvous_from != 0) allow_rendezvous(out_, request_.rendezvous_from);
     if (out_.checked) check_slots(out_, request_);
@@ -165,25 +165,25 @@ class Compiler {
       } else if (step.kind == StepKind::wait) {
         if (auto done = compile_wait(step, exec); !done) return done;
       } else {
-        if (step.once && !request_.shares_out && step.once->rank != request_.rank) continue;
-        const std::size_t once = out_.steps.size();
-        if (step.once && request_.shares_out) share_out(step, exec);
-        if (auto done = compile_move(step, exec); !done) return done;
-        if (out_.steps[once].op == ExecOp::once) out_.steps[once].lag = static_cast<std::uint32_t>(out_.steps.size() - once - 1);
+        if (auto done = step.once ? compile_shared_out(step, exec) : compile_move(step, exec); !done) return done;
         if (auto done = out_.by_blocks ? assign_block(step) : Result<void>(); !done) return done;
       }
     }
-    if (unassigned_ != out_.steps.size() && out_.by_blocks && has_wait(unassigned_)) return no_pair("a wait that no move follows");
+    if (unassigned_ != out_.steps.size() && out_.by_blocks && has(ExecOp::wait, unassigned_)) return no_pair("a wait that no move follows");
     return {};
   }
 
-  /// Before the copy itself.
-  void share_out(const Step& step, const ExecStep& exec_base) {
+  /// Before the copy itself it is asked who makes it.
+  Result<void> compile_shared_out(const Step& step, const ExecStep& exec_base) {
+    if (!request_.shares_out) return step.once->rank == request_.rank ? compile_move(step, exec_base) : Result<void>();
+    const std::size_t once = out_.steps.size();
     ExecStep& exec = out_.steps.emplace_back(exec_base);
     exec.op = ExecOp::once;
     exec.rank = step.once->rank;
     exec.lane = step.once->index;
-    out_.shares_out = true;
+    auto done = compile_move(step, exec_base);
+    out_.steps[once].lag = static_cast<std::uint32_t>(out_.steps.size() - once - 1);
+    return done;
   }
 
   /// all_to_all_v: the move compiled last, and the waits before it, belong to the pair whose block it moves.
@@ -210,8 +210,8 @@ class Compiler {
     return {};
   }
 
-  bool has_wait(std::size_t first) const {
-    return std::any_of(out_.steps.begin() + static_cast<std::ptrdiff_t>(first), out_.steps.end(), [](const ExecStep& step) { return step.op == ExecOp::wait; });
+  bool has(ExecOp op, std::size_t first) const {
+    return std::any_of(out_.steps.begin() + static_cast<std::ptrdiff_t>(first), out_.steps.end(), [op](const ExecStep& step) { return step.op == op; });
   }
 
   static Error no_pair(const std::string& what) {

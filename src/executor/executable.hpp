@@ -103,7 +103,6 @@ struct Executable {
   bool checked = false;              ///< slots and messages have checksums
   bool fetches = false;              ///< likewise, but the kernel copies from and to them: they are told as addresses in their process
   std::vector<std::uint32_t> reads;  ///< the ranks whose buffers it reads
-  bool shares_out = false;           ///< who makes some of its copies shows as it runs: what the rank copies for itself comes in its place
   std::uint64_t input_bytes = 0;     ///< direct: of each rank that has one
   std::uint64_t output_bytes = 0;    ///< likewise
   std::uint64_t block_bytes = 0;     ///< of a block of either

@@ -38,11 +38,11 @@ TraceEvent BasicRun<digests>::event_of(const ExecStep& step, std::uint64_t piece
 /// A step with its event. What it had to wait for is looked for as often as `spins` says, at a look each time the clock is read.
 template <bool digests>
 Progress BasicRun<digests>::step_traced(const ExecStep& step, std::uint32_t lane, std::uint64_t turn, std::uint64_t piece, std::uint32_t spins) {
+  if (step.op == ExecOp::once) return step_once(step, lane, turn, piece, 0);  // no event: the copy behind it has one
   std::int64_t& since = trace_->blocked_since_ns[lane];
   for (std::uint32_t spin = 0;; ++spin) {
     const std::int64_t begin = now_ns();
     const Progress progress = step_once(step, lane, turn, piece, 0);
-    if (step.op == ExecOp::once) return progress;
     if (progress == Progress::done) {
       const bool of_block = step.op == ExecOp::block_wait || step.op == ExecOp::block_move || step.op == ExecOp::link_move;
       if (!(executable_->by_blocks && of_block && ended(step, piece))) record(step, piece, since, begin);

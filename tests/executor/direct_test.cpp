@@ -7,6 +7,8 @@
 #include <array>
 #include <cerrno>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "executor/compile.hpp"
 #include "executor/layouts.hpp"
@@ -115,9 +117,9 @@ TEST_CASE("either of two ranks makes the copies that the other hasn't taken") {
   const bool fetches = GENERATE(false, true);
   Pair pair(fetches, Collective::gather, "direct_push_pull");
   SharedWord& last = pair.contexts[0].once(1, 1, 9);
-  const std::uint64_t earlier = GENERATE(std::uint64_t{0}, std::uint64_t{0xffffffff} << 32 | 9);  // as calls before have left it
+  const std::uint64_t earlier = GENERATE(std::uint64_t{0}, (~std::uint64_t{0} << progress_call_shift) + 9);  // as calls before have left it
   REQUIRE(pair.runs[0].advance(0) == Progress::blocked);
-  last.store((std::uint64_t{1} << 32) + 1);
+  last.store((std::uint64_t{1} << progress_call_shift) + 1);
   REQUIRE(pair.runs[1].advance(0) == Progress::blocked);
   const auto& gathered = pair.homes[0].output;
   CHECK(gathered[gathered_count] == 8);  // the first chunk is there, and the root hasn't made the other yet
@@ -155,57 +157,48 @@ TEST_CASE("chunks that a copy between users' buffers takes in a row are moved as
   CHECK(std::all_of(in_pieces.begin(), in_pieces.end(), [](std::uint64_t length) { return length == 16 * kib; }));
 }
 
+namespace {
+
+/// What a root of two ranks runs that does these steps of a broadcast on blocks of four chunks, straight in users' buffers.
+Executable compiled_root(std::vector<Step> steps, std::uint64_t count, std::uint32_t piece_bytes, bool fetches) {
+  PlanHeader header;
+  header.collective = Collective::broadcast;
+  header.ranks = 2;
+  header.protocol = Protocol::direct;
+  header.neutral = false;
+  header.chunks_per_block = 4;
+  header.scratch_chunks = 2;
+  header.piece_bytes = piece_bytes;
+  Program root;
+  root.lanes = {{std::move(steps)}};
+  CompileRequest request;
+  request.count = count;
+  request.type = DataType::i32;
+  request.layout = bare_layout;
+  request.layout.half_bytes = 1u << 20;
+  request.direct = true;
+  request.fetches = fetches;
+  return compile(Plan(header, {root, Program{}}), request).value();
+}
+
+}  // namespace
+
 TEST_CASE("slots lie where they lie, whatever is moved as one before them") {
-  const auto slot_of = [](bool first) {
-    PlanHeader header;
-    header.collective = Collective::broadcast;
-    header.ranks = 2;
-    header.protocol = Protocol::direct;
-    header.neutral = false;
-    header.chunks_per_block = 4;
-    header.scratch_chunks = 2;
-    header.piece_bytes = 1024;
-    Program root;
-    root.lanes = {{{signal(), copy(input(1), {scratch(1)})}}};
-    root.lanes[0].steps.insert(root.lanes[0].steps.begin() + (first ? 1 : 2), copy(input(0, self, 4), {output(0, self, 4)}));
-    CompileRequest request;
-    request.count = gathered_count;
-    request.type = DataType::i32;
-    request.layout = bare_layout;
-    request.layout.half_bytes = 1u << 16;
-    request.direct = true;
-    const Executable executable = compile(Plan(header, {root, Program{}}), request).value();
+  const auto slot_of = [](const std::vector<Step>& steps) {
+    const Executable executable = compiled_root(steps, gathered_count, 1024, false);
     for (const ExecOperand& operand : executable.operands)
       if (operand.kind == ExecOperand::slot) return operand.offset;
     return ~std::uint64_t{0};
   };
-  CHECK(slot_of(true) == slot_of(false));
+  const Step run = copy(input(0, self, 4), {output(0, self, 4)}), publish = copy(input(1), {scratch(1)});
+  REQUIRE(slot_of({signal(), publish}) != ~std::uint64_t{0});
+  CHECK(slot_of({signal(), run, publish}) == slot_of({signal(), publish, run}));
 }
 
 TEST_CASE("what a rank keeps is put off, but not a run of chunks of which another step reads one") {
-  const auto put_off = [](bool read) {
-    PlanHeader header;
-    header.collective = Collective::broadcast;
-    header.ranks = 2;
-    header.protocol = Protocol::direct;
-    header.neutral = false;
-    header.chunks_per_block = 4;
-    header.scratch_chunks = 1;
-    header.piece_bytes = 1u << 20;
-    Program root;
-    root.lanes = {{{signal(), copy(input(0, self, 4), {output(0, self, 4)})}}};
-    if (read) root.lanes[0].steps.push_back(copy(output(2), {scratch(0)}));
-    CompileRequest request;
-    request.count = 1u << 16;
-    request.type = DataType::i32;
-    request.layout = bare_layout;
-    request.layout.half_bytes = 1u << 20;
-    request.direct = true;
-    request.fetches = true;
-    return compile(Plan(header, {root, Program{}}), request).value().kept.steps;
-  };
-  CHECK(put_off(false) == 1);
-  CHECK(put_off(true) == 0);
+  const Step run = copy(input(0, self, 4), {output(0, self, 4)}), reader = copy(output(2), {scratch(0)});
+  CHECK(compiled_root({signal(), run}, 1u << 16, 1u << 20, true).kept.steps == 1);
+  CHECK(compiled_root({signal(), run, reader}, 1u << 16, 1u << 20, true).kept.steps == 0);
 }
 
 TEST_CASE("a copy that no rank shares out is made by the owner of its word") {
