@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "communicator/kernel_copies.hpp"
+#include "communicator/stopped.hpp"
 #include "communicator/trial.hpp"
 #include "support/catch.hpp"
 #include "support/faults.hpp"
@@ -20,12 +21,14 @@
 
 namespace {
 
-/// This process is stopped before its call of process_vm_writev of this number, and goes on three seconds later; negative: it isn't.
+/// This process is stopped before its call of process_vm_writev of this number; negative: it isn't.
 std::atomic<int> stopped_before_write{-1};
+Stopped* stopped = nullptr;
 
+/// And goes on three seconds later at the latest: a rank that is stopped just before a copy holds up those whose memory it would write to.
 void stop_for_three_seconds() {
   (void)!std::system(("(sleep 3; kill -CONT " + std::to_string(getpid()) + ") >/dev/null 2>&1 &").c_str());
-  kill(getpid(), SIGSTOP);
+  stopped->stop();
 }
 
 }  // namespace
@@ -74,7 +77,6 @@ TEST_CASE("a rank that is stopped while it pushes into others' memory changes no
       if (!before_copy && collective != Collective::broadcast) continue;
       const auto body = [=](Communicator& communicator) -> std::string {
         const bool pushes = communicator.rank() == 1;
-        const auto begin = std::chrono::steady_clock::now();
         std::vector<float> data(count * (collective == Collective::gather ? communicator.size() : 1), 1.0f);
         std::thread stopper;
         if (pushes && before_copy) stopped_before_write = 3;
@@ -91,13 +93,18 @@ TEST_CASE("a rank that is stopped while it pushes into others' memory changes no
           else break;
         }
         if (stopper.joinable()) stopper.join();
+        if (pushes) stopped->gone_on();
+        if (!pushes && !done) std::fill(data.begin(), data.end(), 42.0f);
+        if (!pushes) stopped->let_go();
         if (pushes || done) return "";
-        std::fill(data.begin(), data.end(), 42.0f);
-        std::this_thread::sleep_until(begin + std::chrono::seconds(7));  // it has gone on by then
+        if (!stopped->wait()) return "rank 1 hasn't gone on";
         return std::any_of(data.begin(), data.end(), [](float value) { return value != 42; }) ? "what this rank wrote has changed" : "";
       };
       INFO(to_string(collective) << (before_copy ? ", before a copy" : ", anywhere"));
+      stopped = Stopped::shared(2);
+      REQUIRE(stopped != nullptr);
       CHECK(complaints(run_processes(3, body, options)) == "");
+      Stopped::release(stopped);
     }
 }
 

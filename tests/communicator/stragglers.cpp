@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "communicator/stopped.hpp"
 #include "support/catch.hpp"
 #include "support/faults.hpp"
 #include "support/ranks.hpp"
@@ -25,20 +26,20 @@ using namespace rondo;
 void* trap = nullptr;
 std::size_t trap_size = 0;
 
-/// Opens the page again and stops this process, which goes on some seconds later.
+Stopped* stopped = nullptr;
+
+/// Opens the page again and stops this process.
 void stop_at_the_trap(int /*signal*/) {
   mprotect(trap, trap_size, PROT_READ | PROT_WRITE);
-  raise(SIGSTOP);
+  stopped->stop();
 }
 
-/// This process is stopped when the page of `value` is touched, and goes on after so many seconds: in the middle of the call, however slow the machine is.
-void stop_at(float* value, int seconds) {
+/// This process is stopped when the page of `value` is touched: in the middle of the call, however slow the machine is.
+void stop_at(float* value) {
   trap_size = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   auto* const inside = reinterpret_cast<std::byte*>(value);
   trap = inside - reinterpret_cast<std::uintptr_t>(inside) % trap_size;
   signal(SIGSEGV, stop_at_the_trap);
-  const std::string self = std::to_string(getpid());
-  (void)!std::system(("(sleep " + std::to_string(seconds) + "; kill -CONT " + self + ") >/dev/null 2>&1 &").c_str());
   mprotect(trap, trap_size, PROT_NONE);
 }
 
@@ -56,7 +57,11 @@ TEST_CASE("a rank that is stopped in the middle of a call is named after five se
   const auto body = [](Communicator& communicator) -> std::string {
     std::vector<float> values(16u << 20, 1);
     if (auto done = communicator.barrier(); !done) return to_string(done.error());
-    if (communicator.rank() == 2) stop_at(values.data() + values.size() / 2, 7);
+    if (communicator.rank() == 2) {
+      const std::string self = std::to_string(getpid());
+      (void)!std::system(("(sleep 7; kill -CONT " + self + ") >/dev/null 2>&1 &").c_str());
+      stop_at(values.data() + values.size() / 2);
+    }
     Result<void> done;
     const std::string said = said_during([&] { done = communicator.all_reduce(values.data(), values.data(), values.size(), DataType::f32); });
     if (!done) return to_string(done.error());
@@ -65,7 +70,10 @@ TEST_CASE("a rank that is stopped in the middle of a call is named after five se
     if (communicator.rank() == 2) return said.empty() ? "" : "the one that was stopped says: " + said;
     return names_rank_2(said);
   };
+  stopped = Stopped::shared(0);
+  REQUIRE(stopped != nullptr);
   CHECK(complaints(run_processes(4, body, forced("ring"))) == "");
+  Stopped::release(stopped);
 }
 
 TEST_CASE("a rank that is stopped while it writes into others' symmetric memory changes nothing there once their call has failed and they have gone on") {
@@ -81,14 +89,19 @@ TEST_CASE("a rank that is stopped while it writes into others' symmetric memory 
       std::fill_n(values, count, 1.0f);
       if (auto done = communicator.barrier(); !done) return to_string(done.error());
       const std::int64_t begin = now_ns();
-      if (communicator.rank() == 2) stop_at(values + count * 5 / 6, 6);  // in the last third, which is its part
-      const auto done = broadcasts ? communicator.broadcast(values, values, count, DataType::f32, 2)
-                                   : communicator.all_reduce(values, values, count, DataType::f32);
-      if (done) return "the call ended well";
-      if (communicator.rank() == 2) return "";
-      if (now_ns() - begin > 5'000'000'000) return "it took " + std::to_string((now_ns() - begin) / 1'000'000) + " ms to fail";
+      if (communicator.rank() == 2) stop_at(values + count * 5 / 6);  // in the last third, which is its part
+      Result<void> done;
+      while (done)  // others may have made what would have stopped it
+        done = broadcasts ? communicator.broadcast(values, values, count, DataType::f32, 2) : communicator.all_reduce(values, values, count, DataType::f32);
+      const std::int64_t end = now_ns();
+      if (communicator.rank() == 2) {
+        stopped->gone_on();
+        return "";
+      }
       std::fill_n(values, count, 42.0f);
-      while (now_ns() - begin < 8'000'000'000) usleep(10'000);  // until it has gone on
+      stopped->let_go();
+      if (!stopped->wait()) return "rank 2 hasn't gone on";
+      if (end - begin > 5'000'000'000) return "it took " + std::to_string((end - begin) / 1'000'000) + " ms to fail";
       if (std::any_of(values, values + count, [](float value) { return value != 42; })) return "what this rank wrote has changed";
       const auto plan = twin->plan_for(Call{Collective::all_reduce, values, values, count});
       if (!plan || plan->header.protocol == Protocol::direct) return "it counts as memory that peers map";
@@ -97,7 +110,10 @@ TEST_CASE("a rank that is stopped while it writes into others' symmetric memory 
       return !other || other->get() != values ? "" : "its place was given out again";
     };
     INFO((broadcasts ? "broadcast" : "all_reduce"));
+    stopped = Stopped::shared(2);
+    REQUIRE(stopped != nullptr);
     CHECK(complaints(run_processes(3, body, options)) == "");
+    Stopped::release(stopped);
   }
 }
 

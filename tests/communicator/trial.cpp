@@ -12,6 +12,8 @@ using namespace rondo;
 
 namespace {
 
+constexpr std::uint64_t widest_element = 8;
+
 std::string name_of(const Trial& trial) {
   return std::string(to_string(trial.shape.collective)) + " of " + std::to_string(trial.shape.count) + " " + std::string(to_string(trial.shape.type)) + " " +
          std::string(to_string(trial.shape.op)) + " root " + std::to_string(trial.shape.root) + (trial.in_place ? " in place" : " out of place") +
@@ -58,9 +60,17 @@ Result<void> run_apart(Communicator& communicator, Call call, const Trial& trial
   return done;
 }
 
+/// As long as any trial of `count` elements needs, where they are to be symmetric; else none.
+Mapped mapped_for(Communicator& communicator, bool symmetric, std::uint64_t count) {
+  if (!symmetric) return {};
+  const auto memory = [&] { return communicator.allocate(count * widest_element * communicator.size() + 1); };
+  const auto first = memory(), second = memory();
+  return first && second ? Mapped{*first, *second} : Mapped{};
+}
+
 }  // namespace
 
-std::string perform(Communicator& communicator, Trial trial) {
+std::string perform(Communicator& communicator, Trial trial, const Mapped& mapped) {
   Shape& shape = trial.shape;
   shape.ranks = communicator.size();
   shape.rank = communicator.rank();
@@ -73,8 +83,8 @@ std::string perform(Communicator& communicator, Trial trial) {
     }
     return std::shared_ptr<void>(std::calloc(bytes, 1), std::free);
   };
-  const auto first = memory(block * std::max(blocks.input, trial.in_place ? blocks.output : blocks.input) + 1);
-  const auto second = memory(block * blocks.output + 1);
+  const auto first = mapped.first ? mapped.first : memory(block * std::max(blocks.input, trial.in_place ? blocks.output : blocks.input) + 1);
+  const auto second = mapped.second ? mapped.second : memory(block * blocks.output + 1);
   if (first == nullptr || second == nullptr) return "no memory";
   char* input = static_cast<char*>(first.get());
   char* output = static_cast<char*>(trial.in_place ? first.get() : second.get());
@@ -91,10 +101,11 @@ std::string perform(Communicator& communicator, Trial trial) {
   return "";
 }
 
-std::string perform_all(Communicator& communicator, bool symmetric) {
+std::string perform_all(Communicator& communicator, bool symmetric, Collectives collectives) {
   const std::vector<std::uint64_t> counts = sanitized ? std::vector<std::uint64_t>{0, 1, 1027} : std::vector<std::uint64_t>{0, 1, 5, 17, 63, 257, 4099};
   std::uint64_t seed = 1;
-  for (const Collective collective : moving_collectives)
+  for (const Collective collective : collectives) {
+    const Mapped mapped = mapped_for(communicator, symmetric, counts.back());
     for (std::size_t type = 0; type < data_type_count; ++type)
       for (std::size_t op = 0; op < reduce_op_count; ++op) {
         const auto data_type = static_cast<DataType>(type);
@@ -104,19 +115,21 @@ std::string perform_all(Communicator& communicator, bool symmetric) {
           for (const bool in_place : {false, true}) {
             const auto root = static_cast<std::uint32_t>(seed % communicator.size());
             const Shape shape{collective, data_type, reduce_op, 0, 0, root, count};
-            if (auto wrong = perform(communicator, Trial{shape, in_place, ++seed, symmetric}); !wrong.empty()) return wrong;
+            if (auto wrong = perform(communicator, Trial{shape, in_place, ++seed, symmetric}, mapped); !wrong.empty()) return wrong;
           }
       }
+  }
   return "";
 }
 
-std::string perform_moving(Communicator& communicator, std::initializer_list<std::uint64_t> counts, bool symmetric) {
+std::string perform_moving(Communicator& communicator, std::initializer_list<std::uint64_t> counts, bool symmetric, Collectives collectives) {
   std::uint64_t seed = 7;
-  for (const Collective collective : moving_collectives)
+  const Mapped mapped = mapped_for(communicator, symmetric, std::max(counts));
+  for (const Collective collective : collectives)
     for (const std::uint64_t count : counts)
       for (const bool in_place : {false, true}) {
         const Shape shape{collective, DataType::f32, ReduceOp::sum, 0, 0, communicator.size() - 1, count};
-        if (auto wrong = perform(communicator, Trial{shape, in_place, ++seed, symmetric}); !wrong.empty()) return wrong;
+        if (auto wrong = perform(communicator, Trial{shape, in_place, ++seed, symmetric}, mapped); !wrong.empty()) return wrong;
       }
   return "";
 }
