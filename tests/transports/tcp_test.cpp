@@ -17,7 +17,6 @@
 #include "base/fd.hpp"
 #include "conformance.hpp"
 #include "support/catch.hpp"
-#include "support/sanitized.hpp"
 #include "transports/tcp/place.hpp"
 
 using namespace rondo;
@@ -144,14 +143,14 @@ TEST_CASE("TCP does what a transport must") {
 }
 
 TEST_CASE("two ranks whose first messages cross lose none, nor their order, whoever leaves first") {
-  for (std::uint64_t seed = 1; seed <= (sanitized ? 200 : 1000); ++seed) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     INFO("seed " << seed);
     REQUIRE(call_one_another(seed, false) == "");
   }
 }
 
 TEST_CASE("what a rank has said before it leaves arrives, though it leaves without taking the call of the rank that it spoke to") {
-  for (std::uint64_t seed = 1; seed <= (sanitized ? 200 : 1000); ++seed) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     INFO("seed " << seed);
     REQUIRE(call_one_another(seed, true) == "");
   }
