@@ -6,6 +6,7 @@
 #include "support/catch.hpp"
 #include "support/faults.hpp"
 #include "support/ranks.hpp"
+#include "support/sanitized.hpp"
 #include "support/uneven.hpp"
 
 namespace {
@@ -82,13 +83,13 @@ TEST_CASE("all_to_all_v moves blocks of any lengths, in any order, among other c
   SECTION("as threads") {
     for (const std::uint32_t ranks : {1u, 2u, 3u, 5u, 8u}) {
       INFO(ranks << " ranks");
-      CHECK(complaints(run_threads(ranks, [](Communicator& c) { return mixed_blocks(c, 150); })) == "");
+      CHECK(complaints(run_threads(ranks, [](Communicator& c) { return mixed_blocks(c, sanitized ? 50 : 150); })) == "");
     }
   }
   SECTION("as processes") {
     for (const std::uint32_t ranks : {2u, 3u, 4u, 7u}) {
       INFO(ranks << " ranks");
-      CHECK(complaints(run_processes(ranks, [](Communicator& c) { return mixed_blocks(c, 400); })) == "");
+      CHECK(complaints(run_processes(ranks, [](Communicator& c) { return mixed_blocks(c, sanitized ? 100 : 400); })) == "");
     }
   }
 }
