@@ -114,8 +114,12 @@ TEST_CASE("blocks that lie apart are read and written where they are, whichever 
 }
 
 TEST_CASE("every algorithm serves blocks that lie apart") {
-  for (const char* algorithm : {"inline", "one_shot", "one_shot_streamed", "direct_one_shot", "direct_push_pull", "pairwise", "ring", "rings",
-                                "recursive_doubling", "bruck", "pat", "bine", "knomial", "parameter_server", "halving_doubling"}) {
+  // A sanitizer sees each way of moving blocks in these few.
+  const std::vector<const char*> algorithms =
+      sanitized ? std::vector<const char*>{"inline", "one_shot", "direct_one_shot", "direct_push_pull", "ring", "bruck"}
+                : std::vector<const char*>{"inline", "one_shot", "one_shot_streamed", "direct_one_shot", "direct_push_pull", "pairwise", "ring", "rings",
+                                           "recursive_doubling", "bruck", "pat", "bine", "knomial", "parameter_server", "halving_doubling"};
+  for (const char* algorithm : algorithms) {
     INFO(algorithm);
     CHECK(complaints(run_processes(4, all_apart, forced(algorithm))) == "");
   }
