@@ -26,12 +26,12 @@ using namespace rondo;
 void* trap = nullptr;
 std::size_t trap_size = 0;
 
-Stopped* stopped = nullptr;
+Stopped* straggler = nullptr;
 
 /// Opens the page again and stops this process.
 void stop_at_the_trap(int /*signal*/) {
   mprotect(trap, trap_size, PROT_READ | PROT_WRITE);
-  stopped->stop();
+  straggler->stop();
 }
 
 /// This process is stopped when the page of `value` is touched: in the middle of the call, however slow the machine is.
@@ -70,10 +70,10 @@ TEST_CASE("a rank that is stopped in the middle of a call is named after five se
     if (communicator.rank() == 2) return said.empty() ? "" : "the one that was stopped says: " + said;
     return names_rank_2(said);
   };
-  stopped = Stopped::shared(0);
-  REQUIRE(stopped != nullptr);
+  straggler = Stopped::shared(0);
+  REQUIRE(straggler != nullptr);
   CHECK(complaints(run_processes(4, body, forced("ring"))) == "");
-  Stopped::release(stopped);
+  Stopped::release(straggler);
 }
 
 TEST_CASE("a rank that is stopped while it writes into others' symmetric memory changes nothing there once their call has failed and they have gone on") {
@@ -95,12 +95,12 @@ TEST_CASE("a rank that is stopped while it writes into others' symmetric memory 
         done = broadcasts ? communicator.broadcast(values, values, count, DataType::f32, 2) : communicator.all_reduce(values, values, count, DataType::f32);
       const std::int64_t end = now_ns();
       if (communicator.rank() == 2) {
-        stopped->gone_on();
+        straggler->gone_on();
         return "";
       }
       std::fill_n(values, count, 42.0f);
-      stopped->let_go();
-      if (!stopped->wait()) return "rank 2 hasn't gone on";
+      straggler->let_go();
+      if (!straggler->wait()) return "rank 2 hasn't gone on";
       if (end - begin > 5'000'000'000) return "it took " + std::to_string((end - begin) / 1'000'000) + " ms to fail";
       if (std::any_of(values, values + count, [](float value) { return value != 42; })) return "what this rank wrote has changed";
       const auto plan = twin->plan_for(Call{Collective::all_reduce, values, values, count});
@@ -110,10 +110,10 @@ TEST_CASE("a rank that is stopped while it writes into others' symmetric memory 
       return !other || other->get() != values ? "" : "its place was given out again";
     };
     INFO((broadcasts ? "broadcast" : "all_reduce"));
-    stopped = Stopped::shared(2);
-    REQUIRE(stopped != nullptr);
+    straggler = Stopped::shared(2);
+    REQUIRE(straggler != nullptr);
     CHECK(complaints(run_processes(3, body, options)) == "");
-    Stopped::release(stopped);
+    Stopped::release(straggler);
   }
 }
 

@@ -40,7 +40,7 @@ RIGHT = (
         "-DRANKS=2 -DCRASHES=1 -DSLOTS=4 -DALL_PIECES=6 -DLONG_PIECES=6 -DRING_PIECES=6"),
     Run("2 ranks, a crash, 4 calls, nothing forgotten", "-DRANKS=2 -DCRASHES=1 -DCALLS=4 -DFORGET=0", large=True),
     Run("2 ranks, one of which strays, any number of calls", f"-DRANKS=2 -DDISAGREE=1 {WITHOUT_PUT}", large=True),
-    Run("3 ranks, any number of calls", "-DRANKS=3", large=True),
+    Run("3 ranks, any number of calls", "-DRANKS=3"),
     Run("3 ranks, a crash, 3 calls", "-DRANKS=3 -DCRASHES=1 -DCALLS=3", large=True),
     Run("3 ranks, one of which strays, 2 calls", f"-DRANKS=3 -DDISAGREE=1 -DCALLS=2 {WITHOUT_PUT}", large=True),
 )
