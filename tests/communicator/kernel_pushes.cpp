@@ -27,7 +27,7 @@ Stopped* stopped = nullptr;
 
 /// And goes on three seconds later at the latest: a rank that is stopped just before a copy holds up those whose memory it would write to.
 void stop_for_three_seconds() {
-  (void)!std::system(("(sleep 3; kill -CONT " + std::to_string(getpid()) + ") >/dev/null 2>&1 &").c_str());
+  Stopped::go_on_after(3);
   stopped->stop();
 }
 

@@ -7,7 +7,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstdlib>
 #include <new>
+#include <string>
 
 /// In memory that the processes forked after it share. One rank is stopped and calls gone_on() when it has left its call; each of `others` calls let_go() when
 /// what it may find is laid out.
@@ -18,6 +20,11 @@ class Stopped {
     return memory == MAP_FAILED ? nullptr : new (memory) Stopped(others);
   }
   static void release(Stopped* stopped) { munmap(stopped, sizeof(Stopped)); }
+
+  /// This process, which will be stopped, goes on after so many seconds at the latest.
+  static void go_on_after(int seconds) {
+    (void)!std::system(("(sleep " + std::to_string(seconds) + "; kill -CONT " + std::to_string(getpid()) + ") >/dev/null 2>&1 &").c_str());
+  }
 
   /// Async-signal-safe.
   void stop() {

@@ -58,8 +58,7 @@ TEST_CASE("a rank that is stopped in the middle of a call is named after five se
     std::vector<float> values(16u << 20, 1);
     if (auto done = communicator.barrier(); !done) return to_string(done.error());
     if (communicator.rank() == 2) {
-      const std::string self = std::to_string(getpid());
-      (void)!std::system(("(sleep 7; kill -CONT " + self + ") >/dev/null 2>&1 &").c_str());
+      Stopped::go_on_after(7);
       stop_at(values.data() + values.size() / 2);
     }
     Result<void> done;
