@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "executor/call_numbers.hpp"
+#include "executor/claims.hpp"
 #include "executor/executable.hpp"
 #include "executor/slot_layout.hpp"
 #include "rondo/transport.hpp"
@@ -115,9 +116,11 @@ class Context {
   /// Of the call that begins, in which `writer`'s slots alone are written, or those of several_writers, or of no_writer.
   Halves take_halves(std::uint32_t writer) {
     turn(writer, 1);
-    // A writer's own calls go on where it last was. Where several write, some may have written alone besides, and in turn with these: all calls count.
-    const std::uint64_t calls = writer < size() ? written_together_ + written_alone_[writer] : written_;
-    return {bases_[written_together_ & 1].data(), calls >> 1};
+    return {bases_[written_together_ & 1].data(), calls_by(writer) >> 1};
+  }
+  /// Where this rank's half begins in the next call of such a writer, and after how many calls there the ring goes on.
+  std::pair<const std::byte*, std::uint64_t> next_half(std::uint32_t writer) const {
+    return {bases_[~written_together_ & 1][base_staging + rank_], (calls_by(writer) + 1) >> 1};
   }
   /// It didn't begin.
   void give_back_halves(std::uint32_t writer) {
@@ -137,6 +140,7 @@ class Context {
   std::vector<std::int64_t> processes; ///< by member, where the kernel copies from one's memory to another's; else empty
   std::vector<SleepWord*> sleepers;    ///< of the peers that this one's signals may wake
 
+  Claims claims;                       ///< what this rank writes next
   std::uint64_t call = 0;              ///< the call that runs, or ran last
   std::uint32_t history = 0;           ///< digests of all calls so far, chained: what flags carry
   std::uint64_t entered_by_all = 0;    ///< every peer is known to have entered this call
@@ -147,6 +151,9 @@ class Context {
   T* at(std::uint32_t rank, std::uint64_t offset) const {
     return reinterpret_cast<T*>(areas_[rank] + offset);
   }
+
+  /// A writer's own calls go on where it last was. Where several write, some may have written alone besides, and in turn with these: all calls count.
+  std::uint64_t calls_by(std::uint32_t writer) const { return writer < size() ? written_together_ + written_alone_[writer] : written_; }
 
   /// Whoever may write takes the other half (docs/design/0004-slot-protocol.md, "Halves"), for one call more, or one less.
   void turn(std::uint32_t writer, std::uint64_t one) {

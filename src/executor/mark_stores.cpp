@@ -5,6 +5,9 @@
 namespace rondo {
 namespace {
 
+constexpr std::uint64_t most_claimed_alone = 64u << 10;     ///< of its slots, by a rank that writes while the others read
+constexpr std::uint64_t most_claimed_together = 32u << 10;  ///< by ranks that all write: longer calls leave them no time
+
 /// Bytes of the caller's memory that a rank touches in place where what it writes there is not what it has just read; else 0.
 std::uint64_t touched_in_place(const Executable& executable) {
   switch (executable.plan.header.collective) {
@@ -48,6 +51,25 @@ void mark_claimed(Executable& executable) {
       executable.operands[step.first_operand + i].claimed = true;
 }
 
+/// What this rank writes of its own slots, to be asked for ahead: not where that is more than what waiting for a call leaves time for.
+void mark_own(Executable& executable, std::uint32_t rank) {
+  if (executable.by_blocks) return;
+  std::uint64_t begin = ~std::uint64_t{0}, end = 0;
+  for (const ExecStep& step : executable.steps)
+    for (std::uint32_t i = step.sources; i < step.sources + step.destinations; ++i) {
+      const ExecOperand& operand = executable.operands[step.first_operand + i];
+      if (operand.kind != ExecOperand::slot || operand.base != base_staging + rank || operand.streamed) continue;
+      begin = std::min(begin, operand.offset);
+      end = std::max(end, operand.offset + (std::min(step.chunk_bytes, executable.piece_bytes) >> executable.wire_shift));
+    }
+  if (begin >= end) return;
+  const bool alone = executable.writer == rank;
+  const std::uint64_t bytes = (executable.pieces - 1) * executable.slot_stride + end - begin;
+  if (!alone && bytes > most_claimed_together) return;
+  executable.own_begin = begin;
+  executable.own_bytes = std::min(bytes, most_claimed_alone);
+}
+
 /// What is copied out of slots; with `uncached` what a rank copies for itself, too, and none of it is streamed.
 void mark_pulled(Executable& executable, bool uncached, bool streams) {
   for (const ExecStep& step : executable.steps)
@@ -64,7 +86,10 @@ void mark_pulled(Executable& executable, bool uncached, bool streams) {
 void mark_stores(Executable& executable, const CompileRequest& request) {
   mark_streamed(executable, request.stream_above_bytes);
   if (request.slots_past_caches) mark_slots(executable);
-  if (request.claims_pay) mark_claimed(executable);
+  if (request.claims_pay) {
+    mark_claimed(executable);
+    mark_own(executable, request.rank);
+  }
   if (request.pulls_beat_copies) mark_pulled(executable, executable.output_bytes > request.cached_bytes, false);
   else if (request.vectors_pull && !request.slots_past_caches) mark_pulled(executable, false, true);
 }

@@ -117,6 +117,7 @@ class BasicRun {
     std::byte* begin = nullptr;
   };
 
+  void aim_claims();
   bool enter();
   void write_record();
   Progress agree(std::uint32_t spins);

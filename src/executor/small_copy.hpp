@@ -45,6 +45,7 @@ template <std::size_t part>
 /// Writes `bytes` into consecutive inline lines, each with its flag. No bytes: one line, the flag alone.
 inline void publish_lines(InlineLine* lines, const std::byte* source, std::uint64_t bytes, std::uint64_t flag) {
   InlineLine* const first = lines;
+  for (std::uint64_t at = 0; at < bytes; at += inline_payload) claim_line(first + at / inline_payload);
   for (; bytes > inline_payload; ++lines, source += inline_payload, bytes -= inline_payload) fill_line(*lines, source, inline_payload, flag);
   fill_line(*lines, source, bytes, flag);
   demote_lines(first, static_cast<std::size_t>(lines + 1 - first) * sizeof(InlineLine));
