@@ -149,6 +149,7 @@ Result<Channel*> Communicator::Impl::pair_channel(std::uint32_t from, std::uint3
     fail(channel.error());  // the other side waits for what will not come
     return broken_error();
   }
+  (*channel)->context.claims = main_->context.claims;  // who waits for an answer asks for what it sends next
   if (from == rank() && to < DestinationLine::most_ranks && parts_.shares_memory_with(to)) {
     SharedWord& word = main_->context.destinations(rank()).words[to / 64];
     // pairs with may_have_sent() of the receiver: the control words are memory by now

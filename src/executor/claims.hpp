@@ -28,6 +28,9 @@ class Claims {
     left_ -= bytes;
   }
 
+  const std::byte* next() const { return next_; }
+  std::uint64_t left() const { return left_; }
+
  private:
   static constexpr std::uint64_t at_once = 8 * cache_line;
 

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -140,7 +141,7 @@ class Context {
   std::vector<std::int64_t> processes; ///< by member, where the kernel copies from one's memory to another's; else empty
   std::vector<SleepWord*> sleepers;    ///< of the peers that this one's signals may wake
 
-  Claims claims;                       ///< what this rank writes next
+  std::shared_ptr<Claims> claims = std::make_shared<Claims>();  ///< what this rank writes next; contexts that take turns may have one for all
   std::uint64_t call = 0;              ///< the call that runs, or ran last
   std::uint32_t history = 0;           ///< digests of all calls so far, chained: what flags carry
   std::uint64_t entered_by_all = 0;    ///< every peer is known to have entered this call

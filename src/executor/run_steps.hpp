@@ -57,7 +57,7 @@ void BasicRun<digests>::aim_claims() {
   const Executable& exec = *executable_;
   const auto [half, earlier] = context_->next_half(exec.writer);
   const std::uint64_t slot = exec.slots_per_call != 0 ? earlier * exec.slots_per_call % exec.ring_slots : 0;
-  context_->claims.aim(half + slot * exec.slot_stride + exec.own_begin, std::min(exec.own_bytes, (exec.ring_slots - slot) * exec.slot_stride - exec.own_begin));
+  context_->claims->aim(half + slot * exec.slot_stride + exec.own_begin, std::min(exec.own_bytes, (exec.ring_slots - slot) * exec.slot_stride - exec.own_begin));
 }
 
 template <bool digests>
@@ -187,7 +187,7 @@ Progress BasicRun<digests>::advance_lanes(std::uint32_t spins) {
     if (all_done) return Progress::done;
     // Over links a look is a call of the kernel, not of a cache line: the caller yields between them.
     if (single || executable_->links || idle_rounds++ >= spins) return Progress::blocked;
-    context_->claims.wait();
+    context_->claims->wait();
   }
 }
 
@@ -295,7 +295,7 @@ Progress BasicRun<digests>::wait(const ExecStep& step, std::uint64_t piece, std:
       if (executable_->links) context_->transport().progress();  // what this rank sent to other hosts may be what holds the peer up
       return Progress::blocked;
     }
-    context_->claims.wait();
+    context_->claims->wait();
   }
   tell_acquire(line);
   crash_point("collective: a signal heard");
