@@ -14,6 +14,7 @@ namespace rondo::planner {
 inline constexpr double first_line = 0.3;
 /// What a signal costs that came before it was looked for: the line it is in has changed and is fetched all the same.
 inline constexpr double timely_signal = 0.7;
+inline constexpr double kernel_locks = 2;  ///< lines that a copy by the kernel fetches besides, of what guards a process's memory
 inline constexpr std::uint32_t inline_line_bytes = 56;  ///< payload of a cache line that also holds its flag
 
 inline std::uint32_t log2_floor(std::uint32_t n) {
@@ -137,7 +138,9 @@ struct Terms {
   /// Callers rewrite their buffers before they call, so it comes from another core's caches; where ranks share a core, half of it from its own.
   double by_kernel(double bytes, double reads) const {
     const double nearer = crowded() ? (cost.pull_ns_per_byte - cost.core.copy_ns_per_byte) / 2 : 0;
-    return bytes * (cost.core.kernel_ns_per_byte - std::max(0.0, nearer)) + reads * pieces * cost.core.kernel_call_ns;
+    // In a call the ranks' kernels take the same locks, which one core that asks alone finds in its own caches.
+    const double locks = crowded() ? 0 : kernel_locks * cost.latency_ns;
+    return bytes * (cost.core.kernel_ns_per_byte - std::max(0.0, nearer)) + reads * pieces * (cost.core.kernel_call_ns + locks);
   }
 
   double timely_ns() const { return timely_signal * cost.latency_ns; }

@@ -49,6 +49,19 @@ TEST_CASE("between two far cores one shot serves larger messages than between ne
   CHECK(chosen(request_of(Collective::all_reduce, 8, 4 << 20), far) == "two_shot");
 }
 
+TEST_CASE("a flag that takes a little longer than at the one distance that is known makes no byte dearer") {
+  CostModel cost = near_cores();
+  cost.core.links = {{150, 0.06, 0.08, 0.08}};
+  const auto pull = [&](double latency_ns) {
+    set_latency(cost, latency_ns, "made up");
+    return cost.pull_ns_per_byte - cost.core.copy_ns_per_byte;
+  };
+  const double known = pull(150);
+  for (const double latency_ns : {101.0, 149.0, 190.0, 224.0}) CHECK(pull(latency_ns) == known);
+  CHECK(std::abs(pull(450) - 2 * known) < 1e-9);
+  CHECK(std::abs(pull(50) - known / 2) < 1e-9);
+}
+
 TEST_CASE("slots go past the caches where ranks are so far that memory is nearer, if that was measured and all are equally far") {
   CostModel cost = near_cores();
   // near 0.09 ns a byte through the caches and 0.18 past them, far 0.29 and 0.17
