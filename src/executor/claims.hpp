@@ -10,8 +10,8 @@
 
 namespace rondo {
 
-/// Lines to be asked for: a hint, so whatever lies there may be unmapped by the time.
-class Claims {
+/// Lines to be asked for. All that comes of it are hints, so what lies there may be unmapped by the time. Of one rank, whose threads take turns.
+class alignas(cache_line) Claims {
  public:
   /// Forgets those that it was at.
   void aim(const std::byte* begin, std::uint64_t bytes) {
@@ -19,8 +19,8 @@ class Claims {
     left_ = bytes;
   }
 
-  /// Between two looks at what is waited for: asks for few enough lines that the look behind them isn't late.
-  void wait() {
+  /// Between two looks at what is waited for: asks for so few lines that the next look isn't late, or, when none are left, lets the processor rest.
+  void ask_or_relax() {
     if (left_ == 0) return cpu_relax();
     const std::uint64_t bytes = std::min(left_, at_once);
     for (std::uint64_t at = 0; at < bytes; at += cache_line) claim_line(next_ + at);

@@ -108,20 +108,21 @@ class Context {
     return at<InlineLine>(rank, inline_lines_[parity]) + first;
   }
   bool mapped(std::uint32_t rank) const { return areas_[rank] != nullptr; }
-  /// Which half of each member's staging a call uses, as base table, whose entries 0 and 1 (input, output) are that call's; and after how many calls there the
-  /// ring of slots goes on.
+  /// Which half of each member's staging a call uses, as base table, whose entries 0 and 1 (input, output) are that call's; after how many calls there the
+  /// ring of slots goes on; and where this rank's half is in the next call with such writers, and whether that one is a call later in its ring.
   struct Halves {
     std::byte** bases;
     std::uint64_t earlier;
+    std::byte* next_own;
+    bool next_goes_on;
   };
   /// Of the call that begins, in which `writer`'s slots alone are written, or those of several_writers, or of no_writer.
   Halves take_halves(std::uint32_t writer) {
     turn(writer, 1);
-    return {bases_[written_together_ & 1].data(), calls_by(writer) >> 1};
-  }
-  /// Where this rank's half begins in the next call of such a writer, and after how many calls there the ring goes on.
-  std::pair<const std::byte*, std::uint64_t> next_half(std::uint32_t writer) const {
-    return {bases_[~written_together_ & 1][base_staging + rank_], (calls_by(writer) + 1) >> 1};
+    // A writer's own calls go on where it last was. Where several write, some may have written alone besides, and in turn with these: all calls count.
+    const std::uint64_t calls = writer < size() ? written_together_ + written_alone_[writer] : written_;
+    const std::uint64_t half = written_together_ & 1;
+    return {bases_[half].data(), calls >> 1, bases_[1 - half][base_staging + rank_], (calls & 1) != 0};
   }
   /// It didn't begin.
   void give_back_halves(std::uint32_t writer) {
@@ -152,9 +153,6 @@ class Context {
   T* at(std::uint32_t rank, std::uint64_t offset) const {
     return reinterpret_cast<T*>(areas_[rank] + offset);
   }
-
-  /// A writer's own calls go on where it last was. Where several write, some may have written alone besides, and in turn with these: all calls count.
-  std::uint64_t calls_by(std::uint32_t writer) const { return writer < size() ? written_together_ + written_alone_[writer] : written_; }
 
   /// Whoever may write takes the other half (docs/design/0004-slot-protocol.md, "Halves"), for one call more, or one less.
   void turn(std::uint32_t writer, std::uint64_t one) {

@@ -123,8 +123,9 @@ struct Executable {
   CheckedKernel checked_sum = nullptr;  ///< of calls that are checked, where there is one for their type and operation
   WireKernel wire_kernel = nullptr;  ///< where slots hold a wire type: all of its copies and reductions. Its calls bind segments
   std::uint32_t wire_shift = 0;      ///< then: so many times shorter is an element in a slot, as a power of two
-  std::uint64_t own_begin = 0;       ///< where in its slots this rank writes
-  std::uint64_t own_bytes = 0;       ///< likewise, from there on: what it asks for ahead while it waits (claims.hpp); 0: nothing
+  bool aims_claims = false;          ///< this rank writes slots of its own, and asking ahead for them (claims.hpp) may pay
+  std::uint64_t claim_begin = 0;     ///< then: where in a slot it writes
+  std::uint64_t claim_bytes = 0;     ///< likewise, from there on: what is worth asking for before a call; 0: nothing
   std::uint64_t plan_hash = 0;
 };
 

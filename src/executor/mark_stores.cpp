@@ -51,23 +51,25 @@ void mark_claimed(Executable& executable) {
       executable.operands[step.first_operand + i].claimed = true;
 }
 
-/// What this rank writes of its own slots, to be asked for ahead: not where that is more than what waiting for a call leaves time for.
+/// What this rank writes of its own slots, to be asked for ahead: not where that is more than what waiting for a call leaves time for, nor in calls whose
+/// blocks are of any length.
 void mark_own(Executable& executable, std::uint32_t rank) {
-  if (executable.by_blocks) return;
   std::uint64_t begin = ~std::uint64_t{0}, end = 0;
   for (const ExecStep& step : executable.steps)
     for (std::uint32_t i = step.sources; i < step.sources + step.destinations; ++i) {
       const ExecOperand& operand = executable.operands[step.first_operand + i];
-      if (operand.kind != ExecOperand::slot || operand.base != base_staging + rank || operand.streamed) continue;
-      begin = std::min(begin, operand.offset);
+      if (operand.kind != ExecOperand::slot || operand.base != base_staging + rank) continue;
+      executable.aims_claims = true;
+      if (operand.streamed || executable.by_blocks) continue;
+      begin = std::min(begin, operand.offset - (executable.checked ? sizeof(SlotHeader) : 0));
       end = std::max(end, operand.offset + (std::min(step.chunk_bytes, executable.piece_bytes) >> executable.wire_shift));
     }
   if (begin >= end) return;
   const bool alone = executable.writer == rank;
   const std::uint64_t bytes = (executable.pieces - 1) * executable.slot_stride + end - begin;
   if (!alone && bytes > most_claimed_together) return;
-  executable.own_begin = begin;
-  executable.own_bytes = std::min(bytes, most_claimed_alone);
+  executable.claim_begin = begin;
+  executable.claim_bytes = std::min(bytes, most_claimed_alone);
 }
 
 /// What is copied out of slots; with `uncached` what a rank copies for itself, too, and none of it is streamed.
@@ -88,7 +90,7 @@ void mark_stores(Executable& executable, const CompileRequest& request) {
   if (request.slots_past_caches) mark_slots(executable);
   if (request.claims_pay) {
     mark_claimed(executable);
-    mark_own(executable, request.rank);
+    if (request.reach != Reach::messages) mark_own(executable, request.rank);  // beyond memory slots are this rank's alone
   }
   if (request.pulls_beat_copies) mark_pulled(executable, executable.output_bytes > request.cached_bytes, false);
   else if (request.vectors_pull && !request.slots_past_caches) mark_pulled(executable, false, true);

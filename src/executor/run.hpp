@@ -117,7 +117,7 @@ class BasicRun {
     std::byte* begin = nullptr;
   };
 
-  void aim_claims();
+  void aim_claims(const Context::Halves& halves);
   bool enter();
   void write_record();
   Progress agree(std::uint32_t spins);

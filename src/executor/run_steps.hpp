@@ -28,7 +28,7 @@ void BasicRun<digests>::begin(Context& context, const Executable& executable, co
   identity_ = &identity;
   const Context::Halves halves = context.take_halves(executable.writer);
   first_slot_ = executable.slots_per_call != 0 ? halves.earlier * executable.slots_per_call % executable.ring_slots : 0;
-  if (executable.own_bytes != 0) aim_claims();
+  if (executable.aims_claims) aim_claims(halves);
   scale_ = binding.scale;
   bases_ = halves.bases;
   // The plan never writes an input; the base table is shared with outputs, hence the cast.
@@ -51,13 +51,14 @@ void BasicRun<digests>::begin(Context& context, const Executable& executable, co
   if (executable.by_blocks) bind_blocks(*binding.blocks);
 }
 
-/// As if the next call were another one of these.
+/// As if the next call were another one of these. Where its slots go round the ring's end, those at the ring's beginning are not asked for.
 template <bool digests>
-void BasicRun<digests>::aim_claims() {
+void BasicRun<digests>::aim_claims(const Context::Halves& halves) {
   const Executable& exec = *executable_;
-  const auto [half, earlier] = context_->next_half(exec.writer);
-  const std::uint64_t slot = exec.slots_per_call != 0 ? earlier * exec.slots_per_call % exec.ring_slots : 0;
-  context_->claims->aim(half + slot * exec.slot_stride + exec.own_begin, std::min(exec.own_bytes, (exec.ring_slots - slot) * exec.slot_stride - exec.own_begin));
+  std::uint64_t slot = first_slot_ + (halves.next_goes_on ? exec.slots_per_call : 0);
+  if (slot >= exec.ring_slots) slot -= exec.ring_slots;
+  const std::uint64_t room = (exec.ring_slots - slot) * exec.slot_stride - exec.claim_begin;
+  context_->claims->aim(halves.next_own + slot * exec.slot_stride + exec.claim_begin, std::min(exec.claim_bytes, room));
 }
 
 template <bool digests>
@@ -187,7 +188,7 @@ Progress BasicRun<digests>::advance_lanes(std::uint32_t spins) {
     if (all_done) return Progress::done;
     // Over links a look is a call of the kernel, not of a cache line: the caller yields between them.
     if (single || executable_->links || idle_rounds++ >= spins) return Progress::blocked;
-    context_->claims->wait();
+    context_->claims->ask_or_relax();
   }
 }
 
@@ -295,7 +296,7 @@ Progress BasicRun<digests>::wait(const ExecStep& step, std::uint64_t piece, std:
       if (executable_->links) context_->transport().progress();  // what this rank sent to other hosts may be what holds the peer up
       return Progress::blocked;
     }
-    context_->claims->wait();
+    context_->claims->ask_or_relax();
   }
   tell_acquire(line);
   crash_point("collective: a signal heard");

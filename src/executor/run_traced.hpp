@@ -51,7 +51,7 @@ Progress BasicRun<digests>::step_traced(const ExecStep& step, std::uint32_t lane
     }
     if (since == 0) since = begin;
     if (progress == Progress::mismatch || spin >= spins) return progress;
-    cpu_relax();
+    context_->claims->ask_or_relax();
   }
 }
 

@@ -89,20 +89,26 @@ std::string pair(const WorstPath& path) {
   return "between ranks " + std::to_string(path.rank_a) + " and " + std::to_string(path.rank_b);
 }
 
-/// A flag between the same two cores takes up to so many times as long, by where the line is that it stands in: no byte of the others costs more for it.
-constexpr double same_distance = 1.5;
+/// How many times farther than the known distance one is, as bytes cost: a flag between the same two cores takes up to half longer by where the line is that it
+/// stands in, and no byte costs more for that; what takes twice as long is another distance.
+double times_farther(double latency_ns, double known_ns) {
+  constexpr double same = 1.5, another = 2;
+  if (latency_ns < known_ns) return 1 / times_farther(known_ns, latency_ns);
+  const double times = latency_ns / known_ns;
+  if (times >= another) return times;
+  return 1 + (another - 1) * std::max(0.0, times - same) / (another - same);
+}
+
 constexpr std::size_t latency_sources = 5;  // the first ones, set_latency's
 
 /// What a byte costs at a distance, never below `least`, what it costs without any. Between two distances that are known it goes from one to the other with the
 /// distance's logarithm, flat at both ends; the straight line through the two longest is followed beyond them; below the shortest, or where one is known, what
-/// it costs more than `least` grows with the distance, from where that is another one than the known.
+/// it costs more than `least` grows with the distance.
 double figure_at(const CoreFigures& core, double latency_ns, double least, double LinkFigures::* figure) {
   const std::vector<LinkFigures>& links = core.links;
   if (links.empty()) return least;
   if (links.size() == 1 || latency_ns <= links.front().latency_ns) {
-    const double times = latency_ns / links.front().latency_ns;
-    const double farther = std::max(times / same_distance, 1.0) * std::min(times * same_distance, 1.0);
-    return least + std::max(0.0, links.front().*figure - least) * farther;
+    return least + std::max(0.0, links.front().*figure - least) * times_farther(latency_ns, links.front().latency_ns);
   }
   std::size_t above = 1;
   while (above + 1 < links.size() && links[above].latency_ns < latency_ns) ++above;

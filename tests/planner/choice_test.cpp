@@ -58,8 +58,9 @@ TEST_CASE("a flag that takes a little longer than at the one distance that is kn
   };
   const double known = pull(150);
   for (const double latency_ns : {101.0, 149.0, 190.0, 224.0}) CHECK(pull(latency_ns) == known);
-  CHECK(std::abs(pull(450) - 2 * known) < 1e-9);
-  CHECK(std::abs(pull(50) - known / 2) < 1e-9);
+  CHECK(std::abs(pull(450) - 3 * known) < 1e-9);
+  CHECK(std::abs(pull(50) - known / 3) < 1e-9);
+  for (double latency_ns = 30; latency_ns < 600; latency_ns += 0.5) CHECK(pull(latency_ns + 0.5) - pull(latency_ns) < known / 50);
 }
 
 TEST_CASE("slots go past the caches where ranks are so far that memory is nearer, if that was measured and all are equally far") {
