@@ -46,7 +46,8 @@ class Callers {
     for (auto& buffer : buffers_) buffer.assign(2 * count, 1.0f);
   }
 
-  std::uint64_t claim_bytes(std::uint32_t rank) const { return executables_[0][rank].claim_bytes; }
+  const Executable& executable(std::uint32_t root, std::uint32_t rank) const { return executables_[root][rank]; }
+  std::uint64_t claim_bytes(std::uint32_t rank) const { return executable(0, rank).claim_bytes; }
 
   /// Rank 0 begins a call that the other one doesn't, and looks for it so many times.
   void wait_alone(std::uint32_t looks) {
@@ -154,21 +155,28 @@ TEST_CASE("what a rank asks for while it waits is what it writes in its next cal
 }
 
 TEST_CASE("of a call of several pieces the slots up to the ring's end are asked for") {
-  Callers callers(Collective::broadcast, "one_shot", 7000, true);  // four pieces of 8 KiB, in a ring of six slots
+  Callers callers(Collective::broadcast, "one_shot", 7000, true);
+  const Executable& executable = callers.executable(0, 0);
+  const std::uint64_t stride = executable.slot_stride;
+  REQUIRE(executable.pieces > 1);
+  REQUIRE(executable.ring_slots % executable.slots_per_call != 0);
   Region asked[2];
-  bool cut = false;
+  bool cut = false, whole = false;
   for (int k = 0; k < 24; ++k) {
     callers.call();
     for (std::uint32_t rank = 0; rank < 2; ++rank) {
       const Region& written = callers.written[rank];
       if (written.bytes != 0 && asked[rank].bytes != 0) {
         CHECK(asked[rank].begin >= written.begin);
-        CHECK(asked[rank].begin + asked[rank].bytes <= written.begin + (written.bytes + 8191) / 8192 * 8192);
-        cut |= asked[rank].bytes == 2 * 8192;
+        CHECK(asked[rank].begin + asked[rank].bytes <= written.begin + (written.bytes + stride - 1) / stride * stride);
+        CHECK((asked[rank].begin - written.begin) % static_cast<std::ptrdiff_t>(stride) == 0);
+        whole |= asked[rank].bytes == executable.pieces * stride;
+        cut |= asked[rank].bytes < executable.pieces * stride;
       }
       asked[rank] = callers.asked[rank];
     }
   }
+  CHECK(whole);
   CHECK(cut);
 }
 
