@@ -77,7 +77,7 @@ const char* cpu_kernel_target();
 /// in docs/design/0003-cost-model.md.
 struct StoreTraits {
   bool copies_beat_stores = false;         ///< onto lines that another core has read: a copy stores whole lines, plain stores fetch them first
-  bool claims_pay = false;                 ///< likewise: stores are faster to lines that were asked for, by the reduction (KernelCall::claimed) or while its rank waited
+  bool claims_pay = false;                 ///< likewise: stores are faster to lines asked for before, by the reduction (KernelCall::claimed) or while waiting
   bool memory_beats_shared_cache = false;  ///< what outgrows a core's own caches is better written past the shared one too
   bool vectors_beat_shifted_copies = false;  ///< where source and destination lie differently in their lines: memcpy moves strings, at half the speed
   bool pulls_beat_copies = false;          ///< out of lines that another core has written: cpu_pull beats memcpy, which moves strings

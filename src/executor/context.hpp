@@ -121,8 +121,7 @@ class Context {
     turn(writer, 1);
     // A writer's own calls go on where it last was. Where several write, some may have written alone besides, and in turn with these: all calls count.
     const std::uint64_t calls = writer < size() ? written_together_ + written_alone_[writer] : written_;
-    const std::uint64_t half = written_together_ & 1;
-    return {bases_[half].data(), calls >> 1, bases_[1 - half][base_staging + rank_], (calls & 1) != 0};
+    return {bases_[written_together_ & 1].data(), calls >> 1, bases_[~written_together_ & 1][base_staging + rank_], (calls & 1) != 0};
   }
   /// It didn't begin.
   void give_back_halves(std::uint32_t writer) {

@@ -36,7 +36,9 @@ Cost predict(const Request& request, const CostModel& cost, const PlanLimits& li
   const double others = terms.ranks - 1;
   const double parts = others * terms.chunk;
   terms.touches_of_its_own(2 * terms.chunk);
-  const double moving = terms.pull_and_add_from_all(parts) + terms.publish(parts);
+  // In place what it stores to the peers have read and written; out of place nobody but this rank has written there, and half of the users read what they got.
+  const double pushed = terms.publish(parts) - (1 - terms.in_place) * (terms.publish(parts) - terms.copy(parts)) / 2;
+  const double moving = terms.pull_and_add_from_all(parts) + pushed;
   const double first_lines = 2 * (terms.lines_of_all() - cost.line_ns);
   return {terms.piped_ns(1) + terms.signal_ns(), terms.work_ns(moving + first_lines, (3 + 2 * others) * terms.pieces), 2, 2 * parts};
 }

@@ -21,15 +21,9 @@ struct Region {
 
 Executable claiming(const Plan& plan, std::uint32_t rank, std::uint64_t count, bool claims_pay = true, bool checked = false) {
   CompileRequest request;
-  request.rank = rank;
-  request.count = count;
-  request.layout = staged_layout;
   request.ring_bytes = 32u << 10;
   request.claims_pay = claims_pay;
-  request.checked = checked;
-  auto executable = compile(lower(plan), request);
-  REQUIRE(executable);
-  return std::move(*executable);
+  return compiled(plan, rank, count, staged_layout, checked, request);
 }
 
 /// Two ranks that call one collective again and again.
@@ -131,7 +125,8 @@ TEST_CASE("what a rank asks for while it waits is what it writes in its next cal
                            {Collective::gather, "one_shot", 1500, true}, {Collective::gather, "one_shot", 1500, false},
                            {Collective::broadcast, "one_shot", 2048, true}, {Collective::reduce, "one_shot", 700, true},
                            {Collective::all_reduce, "one_shot", 1000, false, true}, {Collective::gather, "one_shot", 1500, true, true}}) {
-    INFO(to_string(each.collective) << ' ' << each.algorithm << ", " << each.count << " elements, roots rotate " << each.roots_rotate << ", checked " << each.checked);
+    INFO(to_string(each.collective) << ' ' << each.algorithm << ", " << each.count << " elements, roots rotate " << each.roots_rotate << ", checked "
+                                    << each.checked);
     Callers callers(each.collective, each.algorithm, each.count, each.roots_rotate, true, each.checked);
     Region asked[2];
     std::uint32_t compared = 0;

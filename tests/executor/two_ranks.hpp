@@ -11,9 +11,9 @@
 
 namespace rondo::test {
 
-/// A plan as the rank runs it on `count` elements of f32.
-inline Executable compiled(const Plan& plan, std::uint32_t rank, std::uint64_t count, const ContextLayout& layout, bool checked = false) {
-  CompileRequest request;
+/// A plan as the rank runs it on `count` elements of f32; `request` has what else it is compiled for.
+inline Executable compiled(const Plan& plan, std::uint32_t rank, std::uint64_t count, const ContextLayout& layout, bool checked = false,
+                           CompileRequest request = {}) {
   request.rank = rank;
   request.count = count;
   request.layout = layout;

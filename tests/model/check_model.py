@@ -100,7 +100,7 @@ MIRRORED = (
     ("entered_by_all", "src/executor/run_steps.hpp", "context.entered_by_all = call_;"),
     ("Run::begin", "src/executor/run_steps.hpp", "halves.earlier * executable.slots_per_call % executable.ring_slots"),
     ("Context::turn", "src/executor/context.hpp", "std::swap(bases_[0][base_staging + writer], bases_[1][base_staging + writer]);"),
-    ("Context::bases_", "src/executor/context.hpp", "return {bases_[written_together_ & 1].data(), calls >> 1};"),
+    ("Context::bases_", "src/executor/context.hpp", "return {bases_[written_together_ & 1].data(), calls >> 1,"),
     ("Run::slot_of", "src/executor/run.hpp", "(first_slot_ + piece) % executable_->ring_slots"),
     ("Run::signal", "src/executor/run_steps.hpp", "line.progress.store((call_ << progress_call_shift) + turn * step.stride + step.position,"),
     ("Run::wait", "src/executor/run_steps.hpp", "static_cast<std::int64_t>(progress - target) >= 0) break;"),
