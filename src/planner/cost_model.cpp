@@ -107,9 +107,8 @@ constexpr std::size_t latency_sources = 5;  // the first ones, set_latency's
 double figure_at(const CoreFigures& core, double latency_ns, double least, double LinkFigures::* figure) {
   const std::vector<LinkFigures>& links = core.links;
   if (links.empty()) return least;
-  if (links.size() == 1 || latency_ns <= links.front().latency_ns) {
+  if (links.size() == 1 || latency_ns <= links.front().latency_ns)
     return least + std::max(0.0, links.front().*figure - least) * times_farther(latency_ns, links.front().latency_ns);
-  }
   std::size_t above = 1;
   while (above + 1 < links.size() && links[above].latency_ns < latency_ns) ++above;
   const LinkFigures &near = links[above - 1], &far = links[above];
