@@ -144,7 +144,7 @@ TEST_CASE("what a rank asks for while it waits is what it writes in its next cal
         asked[rank] = callers.asked[rank];
       }
     }
-    // Of rooted calls one rank writes each, and so none or both of a rank's first ones can't be compared.
+    // In a rooted call one rank writes, and a rank's first call has nothing to be compared with.
     CHECK(compared >= (each.collective == Collective::all_reduce || each.collective == Collective::all_gather ? 78 : 38));
   }
 }
