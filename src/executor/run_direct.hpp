@@ -37,15 +37,18 @@ Progress BasicRun<digests>::agree(std::uint32_t spins) {
 }
 
 /// By the records, that is by who has entered. A rank that passes other memory, or makes another call altogether, has a record that says so from its first
-/// word of this call on, and goes on without the others' consent; one that passes such memory writes its record anew once it has seen that of another kind.
+/// word of this call on, and goes on without the others' consent; one that passes such memory writes its record anew once it has seen that of another kind,
+/// and may be kept from ending that for as long as it likes.
 template <bool digests>
 bool BasicRun<digests>::must_withdraw() const {
   if (agreed_ || !entered_) return false;
   for (std::uint32_t rank = 0; rank < context_->size(); ++rank) {
     const CallRecord& record = context_->record(rank, parity_);
+    // pairs with tell_buffers() and signal(): who has told of this call has a record of it, or writes that anew
+    const bool has_told = context_->lane(rank, 0).digest[parity_].load(std::memory_order_acquire) >> 32 == (call_ & 0xffffffff);
     // pairs with write_record(): release of sequence publishes the digest
     const bool has_entered = record.sequence.load(std::memory_order_acquire) == call_;
-    if (has_entered && record.digest.load(std::memory_order_relaxed) != digest_) return true;
+    if (has_entered ? record.digest.load(std::memory_order_relaxed) != digest_ : has_told) return true;
   }
   return false;
 }

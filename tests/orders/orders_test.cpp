@@ -38,6 +38,7 @@ constexpr std::array ends{
     End{"signal's digest", "src/executor/run_steps.hpp", "if constexpr (digests) line.digest[", release},
     End{"tell buffers", "src/executor/run_direct.hpp", "line.digest[parity_].store(", release},
     End{"agree", "src/executor/run_direct.hpp", "const std::uint64_t told = ", acquire},
+    End{"look whether told", "src/executor/run_direct.hpp", "const bool has_told = ", acquire},
     End{"look at record", "src/executor/run_direct.hpp", "const bool has_entered = record.sequence.load(", acquire},
     End{"record again", "src/executor/run_steps.hpp", "if (record.digest.load(", release},
     End{"record field", "src/executor/run_steps.hpp", "record.count.store(", release},
@@ -173,20 +174,42 @@ Body agrees(World& world, Thread& me, Orders order) {
   world.expect(co_await me.load(1, relaxed) == 9, "a buffer of another call");
 }
 
-/// Another call than the peer's, 4: words 0 and 1 are its record's number and digest, 2 is the lane's digest.
-Body calls_otherwise(World&, Thread& me, Orders order) {
+/// Words 0 and 1 are the number and the digest of a rank's record, 2 is its lane's digest: of call 4, which its peer makes, too, with digest 5.
+Body calls_alike(World&, Thread& me, Orders order) {
   co_await me.store(0, 0, relaxed);
-  co_await me.store(1, 7, order["record last field"]);
+  co_await me.store(1, 5, order["record last field"]);
   co_await me.store(0, 4, order["record"]);
-  co_await me.store(2, 7, order["signal's digest"]);
+  co_await me.store(2, 5, order["tell buffers"]);
+  co_await me.store(2, 5, order["signal's digest"]);
+}
+
+/// Its peer makes another one, of digest 0, as two calls ago this rank did. This rank withdraws, and makes it on ordinary memory.
+Body calls_otherwise(World&, Thread& me, Orders order) {
+  for (const std::uint64_t digest : {7, 8}) {
+    co_await me.store(0, 0, relaxed);
+    co_await me.store(1, digest, order["record last field"]);
+    co_await me.store(0, 4, order["record"]);
+    co_await me.store(2, digest, order["signal's digest"]);
+  }
+}
+
+bool must_withdraw(std::uint64_t own, std::uint64_t told, std::uint64_t sequence, std::uint64_t digest) {
+  return sequence == 4 ? digest != own : told != 0;
+}
+
+Body keeps_on(World& world, Thread& me, Orders order) {
+  const std::uint64_t told = co_await me.load(2, order["look whether told"]);
+  const std::uint64_t sequence = co_await me.load(0, order["look at record"]);
+  const std::uint64_t digest = co_await me.load(1, relaxed);
+  world.expect(!must_withdraw(5, told, sequence, digest), "a rank that calls alike seems to call otherwise");
 }
 
 Body withdraws(World& world, Thread& me, Orders order) {
-  const std::uint64_t told = co_await me.load(2, order["agree"]);
+  const std::uint64_t agreed = co_await me.load(2, order["agree"]);
+  const std::uint64_t told = co_await me.load(2, order["look whether told"]);
   const std::uint64_t sequence = co_await me.load(0, order["look at record"]);
   const std::uint64_t digest = co_await me.load(1, relaxed);
-  world.expect(sequence != 4 || digest == 7, "a record looks like this rank's");
-  world.expect(told != 7 || sequence == 4, "a rank that calls otherwise has no record of it");
+  world.expect(agreed == 0 || must_withdraw(0, told, sequence, digest), "a rank that calls otherwise seems to have called alike earlier");
 }
 
 Body fails(World&, Thread& me, Orders order) {
@@ -290,8 +313,11 @@ TEST_CASE("a record that looks whole is whole") {
         {"record again", "record field", "record last field", "record", "read record", "read field", "read last field"});
 }
 TEST_CASE("whoever agrees to a call knows where the others' buffers are") { needs(both<tells_buffers, agrees>, {"tell buffers", "agree"}); }
-TEST_CASE("whoever sees that a rank calls otherwise finds its record") {
-  needs(both<calls_otherwise, withdraws>, {"record", "signal's digest", "agree", "look at record"});
+TEST_CASE("a call is not withdrawn from a rank that makes the same one") {
+  needs(both<calls_alike, keeps_on>, {"record", "tell buffers", "signal's digest", "look whether told", "look at record"});
+}
+TEST_CASE("whoever sees that a rank calls otherwise withdraws, also while that writes its record anew") {
+  needs(both<calls_otherwise, withdraws>, {});
 }
 TEST_CASE("a failed rank's state publishes why") { needs(both<fails, blames>, {"fail", "look at state"}); }
 TEST_CASE("what was read of a buffer counts only while its owner has it") { needs(both<disowns, confirms>, {"disown", "confirm"}); }
