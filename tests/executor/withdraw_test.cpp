@@ -25,7 +25,8 @@ struct Agreeing : TwoRanks {
       contexts[rank].homes = Homes({reinterpret_cast<std::uintptr_t>(&memory), reinterpret_cast<std::uintptr_t>(&memory)}, sizeof memory);
       executables[rank] = compiled(*plan, rank, reduced_count, bare_layout, false, request);
       identities[rank].in_place = rank == 1 && !alike;
-      runs[rank].begin(contexts[rank], executables[rank], identities[rank], identities[rank].digest(), Binding{memory[rank].data(), memory[2 + rank].data(), 1});
+      const Binding binding{memory[rank].data(), memory[2 + rank].data(), 1};
+      runs[rank].begin(contexts[rank], executables[rank], identities[rank], identities[rank].digest(), binding);
     }
   }
 
