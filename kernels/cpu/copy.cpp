@@ -138,6 +138,13 @@ static bool shifted(const void* destination, const void* source, std::uint64_t b
   return vectors && bytes >= least_vectors_bytes && apart % cache_line != 0;
 }
 
+/// Whether memcpy would move strings that crawl here: to 1 to 31 bytes behind their source, but for whole pages (0003, "Strings that crawl").
+static bool crawl(const void* destination, const void* source, std::uint64_t bytes) {
+  static const bool vectors = cpu_stores().vectors_beat_shifted_copies;
+  const auto apart = reinterpret_cast<std::uintptr_t>(destination) - reinterpret_cast<std::uintptr_t>(source);
+  return vectors && bytes >= least_vectors_bytes && (apart - 1) % 4096 < 31;
+}
+
 }  // namespace kernels
 
 const char* cpu_kernel_target() {
@@ -155,6 +162,8 @@ void cpu_publish(void* destination, const void* source, std::uint64_t bytes, boo
   static const std::uint64_t most_by_lines = cpu_stores().lines_beat_copies_up_to;
   if (bytes >= cache_line && bytes <= most_by_lines)
     kernels::dispatch_by_lines(destination, source, bytes);
+  else if (kernels::crawl(destination, source, bytes))
+    kernels::dispatch_by_vectors(destination, source, bytes);
   else if (bytes != 0)
     std::memcpy(destination, source, bytes);
   if (bytes <= kernels::most_demoted_bytes) demote_lines(destination, bytes);
