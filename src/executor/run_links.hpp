@@ -6,6 +6,7 @@
 
 #include "executor/pointer_buffer.hpp"
 #include "executor/run.hpp"
+#include "rondo/kernels.hpp"
 
 namespace rondo {
 
@@ -60,7 +61,7 @@ Progress BasicRun<digests>::link_move(const ExecStep& step, std::uint64_t piece)
     else if (step.reduces) combine(step, const_cast<const void* const*>(pointers), pointers + step.sources, step.destinations, bytes, {});
     else
       for (std::uint32_t i = 1; i < total; ++i)
-        if (pointers[i] != pointers[0]) std::memcpy(pointers[i], pointers[0], bytes);
+        if (pointers[i] != pointers[0]) cpu_copy(pointers[i], pointers[0], bytes, false);
   }
   for (std::uint32_t i = 0; i < total; ++i) {
     if (exec.checked && i >= step.sources && operands[i].kind == ExecOperand::slot) {
