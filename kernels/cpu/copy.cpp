@@ -131,19 +131,17 @@ inline constexpr std::uint64_t least_streamed_copy_bytes = 4096;
 inline constexpr std::uint64_t most_demoted_bytes = 1024;
 inline constexpr std::uint64_t least_vectors_bytes = 4096;  ///< below, memcpy uses vectors itself
 
-/// Whether memcpy would move strings that lie differently in their lines, and vectors do that faster here.
-static bool shifted(const void* destination, const void* source, std::uint64_t bytes) {
+/// How far behind its source a destination lies, modulo 2^64, where memcpy would move strings and vectors may be faster; else 0.
+static std::uint64_t apart(const void* destination, const void* source, std::uint64_t bytes) {
   static const bool vectors = cpu_stores().vectors_beat_shifted_copies;
-  const auto apart = reinterpret_cast<std::uintptr_t>(destination) - reinterpret_cast<std::uintptr_t>(source);
-  return vectors && bytes >= least_vectors_bytes && apart % cache_line != 0;
+  return vectors && bytes >= least_vectors_bytes ? reinterpret_cast<std::uintptr_t>(destination) - reinterpret_cast<std::uintptr_t>(source) : 0;
 }
 
-/// Whether memcpy would move strings that crawl here: to 1 to 31 bytes behind their source, but for whole pages (0003, "Strings that crawl").
-static bool crawl(const void* destination, const void* source, std::uint64_t bytes) {
-  static const bool vectors = cpu_stores().vectors_beat_shifted_copies;
-  const auto apart = reinterpret_cast<std::uintptr_t>(destination) - reinterpret_cast<std::uintptr_t>(source);
-  return vectors && bytes >= least_vectors_bytes && (apart - 1) % 4096 < 31;
-}
+/// Whether they lie differently in their lines, and vectors move that faster.
+static bool shifted(std::uint64_t distance) { return distance % cache_line != 0; }
+
+/// Whether strings crawl there: to 1 to 31 bytes behind their source, but for whole pages (0003, "Strings that crawl").
+static bool crawls(std::uint64_t distance) { return (distance - 1) % 4096 < 31; }
 
 }  // namespace kernels
 
@@ -153,7 +151,7 @@ const char* cpu_kernel_target() {
 
 void cpu_copy(void* destination, const void* source, std::uint64_t bytes, bool streamed) {
   if (streamed && bytes >= kernels::least_streamed_copy_bytes) kernels::dispatch_streamed(destination, source, bytes);
-  else if (kernels::shifted(destination, source, bytes)) kernels::dispatch_by_vectors(destination, source, bytes);
+  else if (kernels::shifted(kernels::apart(destination, source, bytes))) kernels::dispatch_by_vectors(destination, source, bytes);
   else if (bytes != 0) std::memcpy(destination, source, bytes);
 }
 
@@ -162,7 +160,7 @@ void cpu_publish(void* destination, const void* source, std::uint64_t bytes, boo
   static const std::uint64_t most_by_lines = cpu_stores().lines_beat_copies_up_to;
   if (bytes >= cache_line && bytes <= most_by_lines)
     kernels::dispatch_by_lines(destination, source, bytes);
-  else if (kernels::crawl(destination, source, bytes))
+  else if (kernels::crawls(kernels::apart(destination, source, bytes)))
     kernels::dispatch_by_vectors(destination, source, bytes);
   else if (bytes != 0)
     std::memcpy(destination, source, bytes);

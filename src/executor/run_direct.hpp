@@ -38,7 +38,7 @@ Progress BasicRun<digests>::agree(std::uint32_t spins) {
 
 /// By the records, that is by who has entered. A rank that passes other memory, or makes another call altogether, has a record that says so from its first
 /// word of this call on, and goes on without the others' consent; one that passes such memory writes its record anew once it has seen that of another kind,
-/// and may be kept from ending that for as long as it likes.
+/// and may be stopped before it has ended that.
 template <bool digests>
 bool BasicRun<digests>::must_withdraw() const {
   if (agreed_ || !entered_) return false;
