@@ -298,6 +298,8 @@ class Work {
   Work() = default;
   /// Whether the call has ended (well or badly). Never blocks.
   bool done() const;
+  /// Why the call was not even begun, where that was known at once: wait() tells it, too. What befell a call that was begun isn't told here. Never blocks.
+  std::optional<Error> refusal() const;
   /// The rank that a started receive got its message from; nothing before its end, and of other calls. Never blocks.
   std::optional<std::uint32_t> source() const;
   /// Waits until the call has ended, helping it along, and returns its result.

@@ -8,10 +8,9 @@ using namespace rondo::c;
 
 namespace {
 
-/// What the library refused at once has ended already: its failure is the starter's.
+/// The starter is told what the library refused at once, and nothing of a call that was begun, however soon that ended.
 Result<void> hand_over(Work started, rondo_work** work) {
-  if (started.done())
-    if (auto refused = started.wait(); !refused) return refused;
+  if (auto refused = started.refusal()) return *refused;
   *work = new rondo_work{std::move(started)};
   return {};
 }

@@ -124,6 +124,7 @@ void Communicator::Impl::leave() {
     pump_all();
     release_and_tell(Teller::caller);
   }
+  { const TokenGuard guard(token_); }  // whoever ended the last call holds it until the call's work says so
   crash_point("farewell: threads ended");
   SharedWord& state = main_->context.status(rank()).state;
   // pairs with find_lost_peer(): comes after this rank's last words
@@ -369,6 +370,8 @@ bool Work::done() const {
     if (!operation->done.load(std::memory_order_acquire)) return false;
   return true;
 }
+
+std::optional<Error> Work::refusal() const { return state_ == nullptr ? std::nullopt : state_->error; }
 
 std::optional<std::uint32_t> Work::source() const {
   if (state_ == nullptr || state_->operations.empty() || !done()) return std::nullopt;

@@ -332,10 +332,14 @@ Work Communicator::Impl::start_pair(const Task& task, std::uint32_t from, std::u
 
 Work Communicator::Impl::start_on(const Result<Channel*>& channel, std::shared_ptr<Operation> operation) {
   if (born_in_ != fork_generation()) return failed_work(forked_error());
-  if (!channel) return failed_work(channel.error());
   auto state = std::make_shared<Work::State>();
   state->owner = shared_from_this();
   state->operations.push_back(operation);
+  if (!channel) {  // the communicator is broken, which other calls are told when they are waited for
+    operation->error = channel.error();
+    operation->done.store(true, std::memory_order_release);
+    return Work(state);
+  }
   const TokenGuard guard(token_);
   if (!in_group())
     if (auto error = need_progress_thread()) return failed_work(std::move(*error));

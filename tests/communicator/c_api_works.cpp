@@ -134,6 +134,22 @@ TEST_CASE("through C a started call with wrong arguments tells it at once or whe
   CHECK(run_two(body) == "");
 }
 
+TEST_CASE("through C a started call that fails is told of by its work, however soon it does", "[threads]") {
+  const auto body = [](Rank c, std::uint32_t) -> std::string {
+    float value = 1;
+    std::string wrong;
+    for (int i = 0; i < 2000 && wrong.empty(); ++i) {
+      rondo_work* work = nullptr;
+      wrong = expect(rondo_start_all_gather(c, nullptr, &value, 1, RONDO_F32, &work), RONDO_SUCCESS);
+      while (rondo_work_done(work) == 0) {  // nobody waits: the progress thread ends it, and is still awake when the next one comes
+      }
+      if (wrong.empty()) wrong = expect(wait_and_release(work), RONDO_INVALID_ARGUMENT, "input is null");
+    }
+    return wrong;
+  };
+  CHECK(run_two(body) == "");
+}
+
 TEST_CASE("through C what ranks did becomes a file of their timeline", "[threads]") {
   const auto body = [](Rank c, std::uint32_t rank) -> std::string {
     float value = 1;
