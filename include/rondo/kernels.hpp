@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 
 #include "rondo/checksum.hpp"
 #include "rondo/types.hpp"
@@ -83,6 +84,12 @@ struct StoreTraits {
   bool pulls_beat_copies = false;          ///< out of lines that another core has written: cpu_pull beats memcpy, which moves strings
   bool vectors_pull = false;               ///< likewise, by vectors, where that core is near: it writes lines again slowly out of which strings were moved
   std::uint64_t lines_beat_copies_up_to = 0;  ///< bytes for another core: stores of whole lines in rising order beat memcpy
+  /// Bytes from which on copies between cores, and reductions that claim lines, go through two rows of lines side by side, their halves.
+  std::uint64_t two_rows_from = std::numeric_limits<std::uint64_t>::max();
+
+  bool goes_in_rows() const { return two_rows_from != std::numeric_limits<std::uint64_t>::max(); }
+  /// Whether cpu_pull beats cpu_copy out of the slots of near cores.
+  bool pulls_near() const { return vectors_pull || goes_in_rows(); }
 };
 /// Those of this processor. Thread-safe.
 StoreTraits cpu_stores();
@@ -94,7 +101,7 @@ void cpu_copy(void* destination, const void* source, std::uint64_t bytes, bool s
 void cpu_publish(void* destination, const void* source, std::uint64_t bytes, bool past_caches = false);
 
 /// Copies `bytes` that another core has just written: line by line, asking ahead for the lines of both sides, and with `more`, which lies behind the source,
-/// for its first ones, too; where vectors_pull by vectors alone. Regions don't overlap.
+/// for its first ones, too; where vectors_pull by vectors alone, and in two rows from `two_rows_from` on. Regions don't overlap.
 void cpu_pull(void* destination, const void* source, std::uint64_t bytes, bool more);
 
 /// @}

@@ -56,27 +56,28 @@ void copy_by_vectors(std::uint8_t* to, const std::uint8_t* from, std::size_t byt
   if (index < bytes) move_four(to + bytes - step, from + bytes - step, store);
 }
 
+HWY_INLINE void copy_line(std::uint8_t* to, const std::uint8_t* from) {
+  const hn::CappedTag<std::uint8_t, cache_line> tag;
+  const std::size_t lanes = hn::Lanes(tag);
+  for (std::size_t at = 0; at < cache_line; at += lanes) hn::StoreU(hn::LoadU(tag, from + at), tag, to + at);
+}
+
 /// At least one line. Whole lines of the destination: a store for each keeps more of them under way than memcpy's order does. With
 /// `pulled` the first so many bytes from `from` on are asked for ahead, too.
 template <bool pulled>
 HWY_INLINE void copy_lines(std::uint8_t* to, const std::uint8_t* from, std::size_t bytes, [[maybe_unused]] std::size_t asked_bytes) {
-  const hn::CappedTag<std::uint8_t, cache_line> tag;
-  const std::size_t lanes = hn::Lanes(tag);
-  const auto copy_line = [&](std::size_t index) HWY_ATTR {
-    for (std::size_t at = index; at < index + cache_line; at += lanes) hn::StoreU(hn::LoadU(tag, from + at), tag, to + at);
-  };
-  copy_line(0);
+  copy_line(to, from);
   std::size_t index = cache_line - reinterpret_cast<std::uintptr_t>(to) % cache_line;
   for (; index + cache_line + asked_ahead_bytes <= bytes; index += cache_line) {
     if constexpr (pulled) __builtin_prefetch(from + index + asked_ahead_bytes);
     claim_line(to + index + asked_ahead_bytes);
-    copy_line(index);
+    copy_line(to + index, from + index);
   }
   for (; index + cache_line <= bytes; index += cache_line) {
     if (pulled && index + asked_ahead_bytes < asked_bytes) __builtin_prefetch(from + index + asked_ahead_bytes);
-    copy_line(index);
+    copy_line(to + index, from + index);
   }
-  if (index < bytes) copy_line(bytes - cache_line);
+  if (index < bytes) copy_line(to + bytes - cache_line, from + bytes - cache_line);
 }
 
 void copy_by_lines(std::uint8_t* to, const std::uint8_t* from, std::size_t bytes) {
@@ -85,6 +86,29 @@ void copy_by_lines(std::uint8_t* to, const std::uint8_t* from, std::size_t bytes
 
 void pull_by_lines(std::uint8_t* to, const std::uint8_t* from, std::size_t bytes, std::size_t asked_bytes) {
   copy_lines<true>(to, from, bytes, asked_bytes);
+}
+
+inline constexpr std::size_t row_ahead_bytes = asked_ahead_bytes / 2;
+
+/// At least four lines. Two rows of them side by side, the halves: a processor asks ahead by itself for each row, but no farther than the row's page, so that
+/// two have more lines under way than one (0003, "Two rows").
+void copy_in_rows(std::uint8_t* to, const std::uint8_t* from, std::size_t bytes) {
+  copy_line(to, from);
+  const std::size_t begin = cache_line - reinterpret_cast<std::uintptr_t>(to) % cache_line;
+  const std::size_t half = (bytes - begin) / 2 / cache_line * cache_line;
+  const auto copy_both = [&](std::size_t index) HWY_ATTR {
+    copy_line(to + index, from + index);
+    copy_line(to + index + half, from + index + half);
+  };
+  std::size_t index = begin;
+  for (; index + row_ahead_bytes < begin + half; index += cache_line) {
+    claim_line(to + index + row_ahead_bytes);
+    claim_line(to + index + half + row_ahead_bytes);
+    copy_both(index);
+  }
+  for (; index < begin + half; index += cache_line) copy_both(index);
+  if (begin + 2 * half + cache_line <= bytes) copy_line(to + begin + 2 * half, from + begin + 2 * half);
+  copy_line(to + bytes - cache_line, from + bytes - cache_line);
 }
 
 const char* this_target() {
@@ -102,6 +126,7 @@ HWY_EXPORT(copy_streamed);
 HWY_EXPORT(copy_by_vectors);
 HWY_EXPORT(copy_by_lines);
 HWY_EXPORT(pull_by_lines);
+HWY_EXPORT(copy_in_rows);
 HWY_EXPORT(this_target);
 
 const char* chosen_target() {
@@ -123,6 +148,10 @@ static void dispatch_by_lines(void* to, const void* from, std::uint64_t bytes) {
 
 static void dispatch_pull(void* to, const void* from, std::uint64_t bytes, std::uint64_t asked_bytes) {
   RONDO_DISPATCH(pull_by_lines)(static_cast<std::uint8_t*>(to), static_cast<const std::uint8_t*>(from), bytes, asked_bytes);
+}
+
+static void dispatch_in_rows(void* to, const void* from, std::uint64_t bytes) {
+  RONDO_DISPATCH(copy_in_rows)(static_cast<std::uint8_t*>(to), static_cast<const std::uint8_t*>(from), bytes);
 }
 
 /// Fewer bytes than this are copied plainly whatever the caller says: the fence costs more than it saves.
@@ -157,8 +186,10 @@ void cpu_copy(void* destination, const void* source, std::uint64_t bytes, bool s
 
 void cpu_publish(void* destination, const void* source, std::uint64_t bytes, bool past_caches) {
   if (past_caches && bytes >= kernels::least_streamed_copy_bytes) return kernels::dispatch_streamed(destination, source, bytes);
-  static const std::uint64_t most_by_lines = cpu_stores().lines_beat_copies_up_to;
-  if (bytes >= cache_line && bytes <= most_by_lines)
+  static const StoreTraits stores = cpu_stores();
+  if (bytes >= stores.two_rows_from)
+    kernels::dispatch_in_rows(destination, source, bytes);
+  else if (bytes >= cache_line && bytes <= stores.lines_beat_copies_up_to)
     kernels::dispatch_by_lines(destination, source, bytes);
   else if (kernels::crawls(kernels::apart(destination, source, bytes)))
     kernels::dispatch_by_vectors(destination, source, bytes);
@@ -168,9 +199,11 @@ void cpu_publish(void* destination, const void* source, std::uint64_t bytes, boo
 }
 
 void cpu_pull(void* destination, const void* source, std::uint64_t bytes, bool more) {
-  static const bool vectors = cpu_stores().vectors_pull;
-  if (bytes >= kernels::least_vectors_bytes) {
-    if (vectors) kernels::dispatch_by_vectors(destination, source, bytes);
+  static const StoreTraits stores = cpu_stores();
+  if (bytes >= stores.two_rows_from) {
+    kernels::dispatch_in_rows(destination, source, bytes);
+  } else if (bytes >= kernels::least_vectors_bytes) {
+    if (stores.vectors_pull) kernels::dispatch_by_vectors(destination, source, bytes);
     else kernels::dispatch_pull(destination, source, bytes, more ? bytes + asked_ahead_bytes : bytes);
   } else if (bytes != 0) {
     std::memcpy(destination, source, bytes);

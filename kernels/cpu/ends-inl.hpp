@@ -17,6 +17,7 @@
 
 #include "base/cache_hints.hpp"
 #include "kernels/cpu/operations-inl.hpp"
+#include "kernels/cpu/rows.hpp"
 #include "rondo/kernels.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -237,6 +238,7 @@ class FixedDestinations {
   }
 
   static constexpr std::size_t lead() { return 0; }
+  static constexpr std::size_t rows() { return 1; }
 
   template <std::size_t U, class Pack>
   HWY_INLINE void store(const Block<Pack, U>& block, std::size_t index, std::size_t stride) const {
@@ -306,6 +308,9 @@ class HintedDestinations : private AnyDestinations<Element> {
 
   /// Elements before the first aligned store.
   std::size_t lead() const { return lead_; }
+
+  /// How many rows of lines are gone through side by side (0003-cost-model.md, "Two rows").
+  std::size_t rows() const { return claimed_ != 0 && streamed_ == 0 && count_ * sizeof(Element) >= two_rows_from() ? 2 : 1; }
 
   using AnyDestinations<Element>::store;
 

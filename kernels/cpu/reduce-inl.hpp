@@ -46,8 +46,12 @@ HWY_INLINE void reduce_many(const Sources& sources, const Destinations& destinat
   using Pack = typename Type::template Pack<L>;
   const auto ends = sources.template combine<Pack, 2>(0, count - L);
   std::size_t index = destinations.lead();
-  for (; index + U * L <= count; index += U * L)
-    destinations.template stream<U>(sources.template combine_next<Pack, U>(index, L), index, L);
+  const std::size_t rows = destinations.rows();
+  const std::size_t row = (count - index) / (rows * U * L) * U * L;
+  for (const std::size_t end = index + row; index < end; index += U * L)
+    for (std::size_t r = 0, at = index; r < rows; ++r, at += row)
+      destinations.template stream<U>(sources.template combine_next<Pack, U>(at, L), at, L);
+  index += (rows - 1) * row;
   for (; index + L <= count; index += L)
     destinations.template stream<1>(sources.template combine<Pack, 1>(index, L), index, L);
   if (destinations.lead() != 0 || index != count) destinations.template store<2>(ends, 0, count - L);

@@ -1,3 +1,4 @@
+#include "kernels/cpu/rows.hpp"
 #include "rondo/kernels.hpp"
 
 #if defined(__x86_64__)
@@ -20,8 +21,14 @@ StoreTraits cpu_stores() {
   const bool fast_strings = __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 && (edx & 1u << 4) != 0;
   traits.pulls_beat_copies = intel && !fast_strings;
   if (intel) traits.lines_beat_copies_up_to = fast_strings ? 16u << 10 : std::numeric_limits<std::uint64_t>::max();
+  if (intel && fast_strings) traits.two_rows_from = 16u << 10;
 #endif
   return traits;
+}
+
+std::uint64_t kernels::two_rows_from() {
+  static const std::uint64_t bytes = cpu_stores().two_rows_from;
+  return bytes;
 }
 
 }  // namespace rondo

@@ -70,7 +70,7 @@ class Side {
       std::uint64_t block = 2 * k % blocks_ * pieces_of_block * piece_;
       publish.push_back(time([&](std::uint64_t at) { cpu_publish(slots_ + block + at, input_ + at, piece_); }));
       meet();
-      pull.push_back(time([&](std::uint64_t at) { copy_out(output_ + at, peers_ + block + at, stores_.pulls_beat_copies || stores_.vectors_pull); }));
+      pull.push_back(time([&](std::uint64_t at) { copy_out(output_ + at, peers_ + block + at, stores_.pulls_beat_copies || stores_.pulls_near()); }));
       meet();
       const std::uint64_t past = block + blocks_ * pieces_of_block * piece_;
       past_publish.push_back(time([&](std::uint64_t at) { cpu_publish(slots_ + past + at, input_ + at, piece_, true); }));

@@ -125,7 +125,8 @@ Result<const PreparedPlan*> PlanCache::find(const PlanKey& asked) {
   request.claims_pay = source_.stores.claims_pay;
   request.ring_bytes = source_.cost.ring_bytes;
   request.pulls_beat_copies = source_.stores.pulls_beat_copies;
-  request.vectors_pull = source_.stores.vectors_pull;
+  request.pulls_near = source_.stores.pulls_near();
+  request.pulls_directly = source_.stores.goes_in_rows();
   request.plan_hash = imported != imported_.end() ? imported->second.hash : header_hash(planned->header);
   request.proved = imported == imported_.end() || imported->second.proved;
   request.reach = source_.options.limits.reach;

@@ -21,7 +21,8 @@ struct CompileRequest {
   bool copies_beat_stores = false;                       ///< StoreTraits of the processor that will run it
   bool claims_pay = false;                               ///< likewise
   bool pulls_beat_copies = false;                        ///< likewise
-  bool vectors_pull = false;                             ///< likewise
+  bool pulls_near = false;                               ///< likewise, and
+  bool pulls_directly = false;                           ///< out of peers' memory as out of slots
   std::uint64_t ring_bytes = 0;  ///< slots of a half are taken in turn: the machine's figure for as many bytes, where there are so many. Equal on all ranks
   std::uint64_t plan_hash = 0;
   bool proved = false;          ///< the plan is right, and who ends with what all ranks gave knows so that all have entered (heard.hpp)

@@ -72,15 +72,23 @@ void mark_own(Executable& executable, std::uint32_t rank) {
   executable.claim_bytes = std::min(bytes, most_claimed_alone);
 }
 
-/// What is copied out of slots; with `uncached` what a rank copies for itself, too, and none of it is streamed.
-void mark_pulled(Executable& executable, bool uncached, bool streams) {
-  for (const ExecStep& step : executable.steps)
-    if ((step.op == ExecOp::copy || step.op == ExecOp::block_move) && (uncached || executable.operands[step.first_operand].kind == ExecOperand::slot))
+/// What is copied out of slots; with `directly` from peers' memory, too, but not where they write to this rank's at the same time (Step::once); with `uncached`
+/// what a rank copies for itself, and none of it is streamed.
+void mark_pulled(Executable& executable, bool directly, bool uncached, bool streams) {
+  const std::uint32_t peers = base_of_peer(executable.plan.header.ranks, 0, false);
+  bool shared_out = false;
+  const auto pulls = [&](const ExecOperand& source) {
+    return uncached || source.kind == ExecOperand::slot || (directly && !shared_out && source.base >= peers);
+  };
+  for (const ExecStep& step : executable.steps) {
+    if ((step.op == ExecOp::copy || step.op == ExecOp::block_move) && pulls(executable.operands[step.first_operand]))
       for (std::uint32_t i = 1; i <= step.destinations; ++i) {
         ExecOperand& operand = executable.operands[step.first_operand + i];
         operand.pulled = true;
         if (operand.kind == ExecOperand::user) operand.streamed &= streams;
       }
+    shared_out = step.op == ExecOp::once;
+  }
 }
 
 }  // namespace
@@ -92,8 +100,8 @@ void mark_stores(Executable& executable, const CompileRequest& request) {
     mark_claimed(executable);
     if (request.reach != Reach::messages) mark_own(executable, request.rank);  // beyond memory slots are this rank's alone
   }
-  if (request.pulls_beat_copies) mark_pulled(executable, executable.output_bytes > request.cached_bytes, false);
-  else if (request.vectors_pull && !request.slots_past_caches) mark_pulled(executable, false, true);
+  if (request.pulls_beat_copies) mark_pulled(executable, false, executable.output_bytes > request.cached_bytes, false);
+  else if (request.pulls_near && !request.slots_past_caches) mark_pulled(executable, request.pulls_directly, false, true);
 }
 
 }  // namespace rondo

@@ -183,12 +183,12 @@ TEST_CASE("slots are written past the caches where that is asked for, and nothin
   }
 }
 
-TEST_CASE("vectors pull out of slots alone, of near ranks, and not past the caches what is streamed there") {
+TEST_CASE("near ranks pull out of slots alone, and not past the caches what is streamed there") {
   const auto compiled = [](bool slots_past_caches) {
     CompileRequest request;
     request.count = 10'000;
     request.layout = roomy_layout;
-    request.vectors_pull = true;
+    request.pulls_near = true;
     request.cached_bytes = 0;
     request.stream_above_bytes = 0;
     request.slots_past_caches = slots_past_caches;
@@ -201,6 +201,22 @@ TEST_CASE("vectors pull out of slots alone, of near ranks, and not past the cach
   CHECK(pulled(compiled(true)) == 0);
   for (const ExecOperand& operand : compiled(false).operands)
     if (operand.pulled) CHECK(operand.streamed);  // out of place
+}
+
+TEST_CASE("what is read in peers' memory is pulled, too, where that is asked for, but not while they write to this rank's") {
+  const auto pulled = [](Collective collective, const char* algorithm, bool directly) {
+    CompileRequest request;
+    request.count = 10'000;
+    request.layout = roomy_layout;
+    request.direct = request.pulls_near = true;
+    request.pulls_directly = directly;
+    const auto executable = compile(*plan_of(request_of(collective, 2, 80'000), algorithm), request);
+    REQUIRE(executable);
+    return std::count_if(executable->operands.begin(), executable->operands.end(), [](const ExecOperand& operand) { return operand.pulled; });
+  };
+  CHECK(pulled(Collective::all_gather, "direct_one_shot", true) == 1);
+  CHECK(pulled(Collective::all_gather, "direct_one_shot", false) == 0);
+  CHECK(pulled(Collective::gather, "direct_push_pull", true) == 0);
 }
 
 TEST_CASE("what a rank copies for itself is pulled, too, where the caches don't hold the output") {

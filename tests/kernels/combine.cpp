@@ -107,6 +107,29 @@ TEST_CASE("premul_sum scales the sources it names and rounds the products to the
   });
 }
 
+TEST_CASE("so do long calls that claim what they write, which some processors go through in two rows") {
+  const auto targets = all_targets();
+  std::mt19937_64 random(5);
+  const auto check = [&](auto reference_type, DataType type) {
+    using Type = decltype(reference_type);
+    for (const std::size_t n : {2, 3})
+      for (const std::size_t rest : {0, 1, 131}) {
+        const auto rows = random_rows<Type>(n, (16u << 10) / sizeof(typename Type::Element) + rest, random);
+        const auto right = expected<Type>(ReduceOp::sum, rows);
+        for (const auto& target : targets)
+          for (const std::size_t m : {1, 2})
+            for (const std::size_t offset : {0, 1})
+              for (const bool in_place : {false, true}) {
+                INFO(target.name << " " << rondo::to_string(type) << " n=" << n << " m=" << m << " rest=" << rest << " offset=" << offset << " in_place=" << in_place);
+                CHECK(std::string(run_case<Type>(target.table, ReduceOp::sum, type, rows, right, {m, offset, in_place, 0, ~0ull})) == "");
+              }
+      }
+  };
+  check(reference::Plain<float, float>(), DataType::f32);
+  check(reference::Plain<std::uint8_t, std::uint8_t>(), DataType::u8);
+  check(reference::Halved<reference::Bf16>(), DataType::bf16);
+}
+
 TEST_CASE("more sources and destinations than a word has bits") {
   std::mt19937_64 random(4);
   using Type = reference::Plain<float, float>;
