@@ -102,9 +102,9 @@ class Rounds {
   std::optional<Error> verdict_;
 };
 
-/// How long rank 0 waits for the answers.
-inline constexpr std::int64_t asking_ns = 50'000'000;
+/// How long rank 0 waits for the answers: longer than a rank that lives is usually kept from its processor.
+inline constexpr std::int64_t asking_ns = 250'000'000;
 /// By so much the others wait longer than rank 0, times their depth: who stands above them knows better what is missing.
-inline constexpr std::int64_t verdict_grace_ns = 100'000'000;
+inline constexpr std::int64_t verdict_grace_ns = 400'000'000;
 
 }  // namespace rondo
