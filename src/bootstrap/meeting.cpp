@@ -137,8 +137,8 @@ class Meeting {
       if (!peer.socket && errno == 0) continue;
       if (!peer.socket) {
         if (errno != EMFILE && errno != ENFILE) return;
-        if (strangers_.empty()) attendance_.refuse(no_descriptor_left("accept another rank with", errno, "bootstrap"));
-        else usleep(1000);  // the strangers' descriptors are free again soon
+        if (strangers_.empty() && !told_) attendance_.refuse(no_descriptor_left("accept another rank with", errno, "bootstrap"));
+        else usleep(1000);  // the strangers' descriptors are free again soon, or another thread's
         return;
       }
       strangers_.push_back({std::move(peer), now_ns() + patience_ns, door_.greet()});

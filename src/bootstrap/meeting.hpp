@@ -29,7 +29,7 @@ Result<std::vector<PeerSocket>> hold_meeting(Door& door, Attendance attendance, 
 /// Instead, of a rank that can't take part itself: it tells those who come, for a moment. Returns its own error.
 Error turn_away(Door& door, Attendance attendance, std::int64_t deadline_ns, const Error& own_trouble);
 
-inline constexpr std::int64_t trouble_ns = 50'000'000;  ///< how long a rank that knows at once that it can't take part tries to say so
+inline constexpr std::int64_t trouble_ns = 300'000'000;  ///< how long a rank that knows at once that it can't take part tries to say so
 
 /// The answer of rank `rank` to who has said all that it must, over the socket `peer`: success when it takes this rank in.
 Result<void> hear_verdict(const PeerSocket& peer, std::uint32_t rank, std::int64_t deadline_ns, const Result<void>& own_trouble, const Result<void>& sent);

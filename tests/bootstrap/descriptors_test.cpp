@@ -7,6 +7,7 @@
 
 #include "rondo/communicator.hpp"
 #include "strangers.hpp"
+#include "support/arrivals.hpp"
 #include "support/catch.hpp"
 #include "support/faults.hpp"
 #include "support/ranks.hpp"
@@ -81,17 +82,22 @@ std::string expect_too_few(const Attempt& attempt, const std::string& job, rlim_
   if (named <= limit) return where + "'" + text + "'";
   if (enough != 0 && named != enough) return where + "'" + text + "' though it was " + std::to_string(enough) + " before";
   enough = named;
-  return took < 0.5 ? "" : where + "it took " + std::to_string(took) + " s";
+  return took < 1 ? "" : where + "it took " + std::to_string(took) + " s";
 }
 
-/// From one free descriptor on it fails, with the limit that the errors name it works.
-ChildBody too_few_then_enough(const Attempt& attempt, const std::string& job, rlim_t step) {
+/// From one free descriptor on it fails, with the limit that the errors name it works. `gather`: before each attempt that fails.
+ChildBody too_few_then_enough(const Attempt& attempt, const std::string& job, rlim_t step, const std::function<void()>& gather = [] {}) {
   return [=]() -> std::string {
     rlim_t enough = 0;
+    int trial = 0;
+    const auto fails = [&](rlim_t limit) {
+      gather();
+      return expect_too_few(attempt, job + "/" + std::to_string(trial++), limit, enough);
+    };
     const auto lowest_free = static_cast<rlim_t>(Fd(dup(0)).get());
     for (rlim_t limit = lowest_free + 1; enough == 0 || limit < enough; limit += step)
-      if (const std::string wrong = expect_too_few(attempt, job + "/" + std::to_string(limit), limit, enough); !wrong.empty()) return wrong;
-    if (const std::string wrong = expect_too_few(attempt, job + "/one less", enough - 1, enough); !wrong.empty()) return wrong;
+      if (const std::string wrong = fails(limit); !wrong.empty()) return wrong;
+    if (const std::string wrong = fails(enough - 1); !wrong.empty()) return wrong;
     limit_descriptors(enough);
     const std::string text = attempt(job + "/enough");
     return text.empty() ? "" : "with the limit that was asked for, " + std::to_string(enough) + ": " + text;
@@ -105,8 +111,11 @@ TEST_CASE("processes with too few descriptors name a limit, and with that limit 
   for (const std::uint32_t ranks : {2u, 8u}) {
     INFO(ranks << " ranks");
     const std::string job = fresh_job();
+    // All begin an attempt together: whoever was ahead would try to reach the others for as long as it may.
+    const Arrivals arrivals;
+    const auto gather = [&arrivals, ranks] { arrivals.await((arrivals.count() / ranks + 1) * ranks, 2); };
     std::vector<ChildBody> bodies;
-    for (std::uint32_t rank = 0; rank < ranks; ++rank) bodies.push_back(too_few_then_enough(one_process(rank, ranks), job, ranks / 2));
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) bodies.push_back(too_few_then_enough(one_process(rank, ranks), job, ranks / 2, gather));
     CHECK(complaints(run_children(bodies, 60)) == "");
   }
 }
@@ -142,7 +151,7 @@ TEST_CASE("when one rank alone has too few descriptors the others learn its reas
         if (rank != poor) return expect_words(meet(rank, 3, job), {"peer_failed", name, "could not join", "ulimit -n "}, begin, 1.2);
         std::this_thread::sleep_for(std::chrono::milliseconds(200));  // the others are there
         limit_descriptors(10);
-        return expect_words(meet(rank, 3, job), {"out_of_resources", "the limit is 10", "ulimit -n "}, begin, 0.5);
+        return expect_words(meet(rank, 3, job), {"out_of_resources", "the limit is 10", "ulimit -n "}, begin, 1);
       };
     };
     CHECK(complaints(run_children({body(0), body(1), body(2)}, 30)) == "");
