@@ -95,9 +95,9 @@ TEST_CASE("a rank waits for rank 0's text in torchrun's store, and takes it") {
 }
 
 TEST_CASE("what isn't torchrun's store, or hangs up, or has nothing from rank 0, is named with its place") {
-  const auto fails = [](std::vector<Store::Turn> turns, const std::string& why) {
+  const auto fails = [](std::vector<Store::Turn> turns, const std::string& why, double seconds = 5) {
     Store store(std::move(turns));
-    const std::string said = shared_by(store, 0.2);
+    const std::string said = shared_by(store, seconds);
     INFO(said);
     CHECK(said.find(why) != std::string::npos);
     CHECK(said.find("127.0.0.1:" + std::to_string(store.job.master_port)) != std::string::npos);
@@ -105,7 +105,7 @@ TEST_CASE("what isn't torchrun's store, or hangs up, or has nothing from rank 0,
   fails({{validation, ""}}, "hung up");
   fails({{validation + 1 + 8 + key, std::string(1, 1)}}, "isn't torchrun's store");
   fails({{validation + 1 + 8 + key, std::string(1, 0)}, {1 + key, number(std::uint64_t{1} << 60)}}, "isn't torchrun's store");
-  fails({{validation + 1 + 8 + key + 1, "never"}}, "no sign of rank 0");
+  fails({{validation + 1 + 8 + key + 1, "never"}}, "no sign of rank 0", 0.2);
 }
 
 TEST_CASE("where torchrun's store should be and isn't, the variable that said so is named") {

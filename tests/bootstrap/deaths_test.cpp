@@ -19,12 +19,14 @@ namespace {
 using namespace rondo;
 
 constexpr int life_ms = 300;  // of the victim: all who come in time are there by then
+constexpr int rank_0s_life_ms = 1000;  // whoever comes after its end waits for it in vain
 constexpr double notice_seconds = life_ms / 1000.0 + 1;
 
-ChildBody survivor(std::uint32_t rank, std::uint32_t size, const std::string& job, const std::vector<std::string>& words) {
+ChildBody survivor(std::uint32_t rank, std::uint32_t size, const std::string& job, const std::vector<std::string>& words,
+                   double bound_seconds = notice_seconds) {
   return [=]() -> std::string {
     const auto begin = Clock::now();
-    return expect_words(meet(rank, size, job), words, begin, notice_seconds);
+    return expect_words(meet(rank, size, job), words, begin, bound_seconds);
   };
 }
 
@@ -159,12 +161,13 @@ TEST_CASE("when rank 0 is killed every other rank learns it within a second") {
   const std::vector<std::string> words{"peer_failed", "rank 0 (process", "went away during bootstrap"};
   const auto victim = [&]() -> std::string {
     std::thread([] {
-      sleep_ms(life_ms);
+      sleep_ms(rank_0s_life_ms);
       raise(SIGKILL);
     }).detach();
     return meet(0, 4, job);
   };
-  const auto answers = run_children({victim, survivor(1, 4, job, words), survivor(2, 4, job, words)}, 20);
+  constexpr double bound_seconds = rank_0s_life_ms / 1000.0 + 1;
+  const auto answers = run_children({victim, survivor(1, 4, job, words, bound_seconds), survivor(2, 4, job, words, bound_seconds)}, 20);
   CHECK(answers[0] == "ended by signal 9");
   CHECK(complaints({answers[1], answers[2]}) == "");
 }
@@ -198,7 +201,7 @@ TEST_CASE("a rank that comes a moment after another was killed learns of it") {
     return "";
   };
   const auto late = [&]() -> std::string {
-    sleep_ms(250);
+    sleep_ms(100);  // rank 0 tells those that come within half a second
     return survivor(2, 3, job, words)();
   };
   const auto answers = run_children({survivor(0, 3, job, words), victim, late}, 20);

@@ -74,6 +74,7 @@ TEST_CASE("a frame waits while its user has too many descriptors under way") {
     const Pair pair;
     leave_room_for(40);
     std::string taken;
+    const auto begin = Clock::now();
     std::thread taker([&] {
       std::this_thread::sleep_for(std::chrono::milliseconds(300));
       for (int i = 0; i < frames; ++i) {
@@ -83,7 +84,6 @@ TEST_CASE("a frame waits while its user has too many descriptors under way") {
           for (const int fd : frame->descriptors) close(fd);
       }
     });
-    const auto begin = Clock::now();
     std::string sent;
     for (int i = 0; i < frames && sent.empty(); ++i)
       if (auto one = send_frame(pair.near.get(), with_descriptors(most_descriptors, 0), soon()); !one) sent = to_string(one.error());

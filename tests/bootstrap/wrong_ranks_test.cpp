@@ -62,7 +62,7 @@ TEST_CASE("a second process with the same rank is refused, and the job goes on")
   };
   const std::vector<std::string> refusal{"invalid_argument", "rank 1 (process", "came though", "was there"};
   const std::vector<std::string> out_of_range{"invalid_argument", "rank 7", "out of range"};
-  const std::vector<ChildBody> ranks{late(0, 0, {}), late(1, 0, {}), late(1, 200, refusal), late(7, 200, out_of_range), late(2, 400, {})};
+  const std::vector<ChildBody> ranks{late(0, 0, {}), late(1, 0, {}), late(1, 500, refusal), late(7, 500, out_of_range), late(2, 1000, {})};
   CHECK(complaints(run_children(ranks, 20)) == "");
 }
 
@@ -76,10 +76,10 @@ TEST_CASE("a rank that never comes is named when the time is over, to all who ca
     const std::string job = fresh_job();
     const std::vector<std::string> words{"no sign of rank 2", "rank 1 (process", "came though"};
     const auto twin = [&]() -> std::string {
-      sleep_ms(100);
+      sleep_ms(300);
       return meet(1, 3, job).empty() ? "it was taken in" : "";
     };
-    CHECK(complaints(run_children({told(0, 3, job, words, 1.5, 0.5), told(1, 3, job, words, 1.5, 0.6), twin}, 20)) == "");
+    CHECK(complaints(run_children({told(0, 3, job, words, 2, 1), told(1, 3, job, words, 2, 1.2), twin}, 20)) == "");
   }
   SECTION("rank 0 itself") {
     const std::string job = fresh_job();
