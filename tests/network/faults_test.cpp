@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "jobs.hpp"
+#include "support/arrivals.hpp"
 #include "support/catch.hpp"
 #include "support/faults.hpp"
 
@@ -17,16 +18,20 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Reduces until that fails, which must be by a peer_failed that has `words`; says at what time. Large calls and small ones in turn.
-std::string reduce_until_error(Communicator& communicator, const std::vector<std::string>& words, Clock::time_point& failed) {
+/// Reduces until that fails. Large calls and small ones in turn; `calling` counts this rank when it has had one of each.
+Result<void> reduce_until_error(Communicator& communicator, const Arrivals& calling) {
   std::vector<float> values(1 << 18, 1);
   for (std::uint64_t call = 0;; ++call) {
     const std::uint64_t count = call % 2 == 0 ? values.size() : 1;
-    auto done = communicator.all_reduce(values.data(), values.data(), count, DataType::f32, ReduceOp::max);
-    if (done) continue;
-    failed = Clock::now();
-    return expect_error(done, Errc::peer_failed, words);
+    if (auto done = communicator.all_reduce(values.data(), values.data(), count, DataType::f32, ReduceOp::max); !done) return done;
+    if (call == 1) calling.count();
   }
+}
+
+/// Until so many ranks are in the middle of their calls.
+void await_calls(const Arrivals& calling, std::uint32_t ranks) {
+  calling.await(ranks);
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
 }
 
 /// "" when every survivor's error came within three seconds of `begin`; its answer begins with its text, and then a time.
@@ -44,12 +49,12 @@ std::string in_time(const std::vector<std::string>& answers, Clock::time_point b
   return wrong;
 }
 
-/// What a survivor does: answers "@" and the time of its error.
-RankBody survivor(const std::vector<std::string>& words) {
-  return [words](Communicator& communicator) {
-    Clock::time_point failed;
-    const std::string wrong = reduce_until_error(communicator, words, failed);
-    return wrong + "@" + std::to_string(failed.time_since_epoch().count());
+/// What a survivor does: answers "@" and the time of its error, which must be a peer_failed that has `words`.
+RankBody survivor(const std::vector<std::string>& words, const Arrivals& calling) {
+  return [words, &calling](Communicator& communicator) {
+    const auto result = reduce_until_error(communicator, calling);
+    const Clock::time_point failed = Clock::now();
+    return expect_error(result, Errc::peer_failed, words) + "@" + std::to_string(failed.time_since_epoch().count());
   };
 }
 
@@ -58,9 +63,10 @@ using Ranks = std::array<Child, 3>;
 /// Three survivors on a host each, in the middle of their calls, each with the words of the error that it is to get.
 template <class Words>
 Ranks in_calls(const Hosts& hosts, const Words& words) {
+  const Arrivals calling;
   Ranks ranks;
-  for (std::uint32_t rank = 0; rank < ranks.size(); ++rank) ranks[rank] = start_child(rank_of_job(hosts, rank, 3, 1, survivor(words(rank))));
-  std::this_thread::sleep_for(std::chrono::milliseconds(700));
+  for (std::uint32_t rank = 0; rank < ranks.size(); ++rank) ranks[rank] = start_child(rank_of_job(hosts, rank, 3, 1, survivor(words(rank), calling)));
+  await_calls(calling, 3);
   return ranks;
 }
 
@@ -90,10 +96,11 @@ TEST_CASE("a rank killed among ranks that share hosts is named to all others wit
   REQUIRE(hosts.trouble() == "");
   for (const std::uint32_t victim : {0u, 3u}) {
     INFO("rank " << victim << " dies");
+    const Arrivals calling;
     std::vector<Child> ranks;
-    for (const ChildBody& rank : ranks_on(hosts, {0, 0, 1, 1}, survivor({"rank " + std::to_string(victim) + " (process ", " on "})))
+    for (const ChildBody& rank : ranks_on(hosts, {0, 0, 1, 1}, survivor({"rank " + std::to_string(victim) + " (process ", " on "}, calling)))
       ranks.push_back(start_child(rank));
-    std::this_thread::sleep_for(std::chrono::milliseconds(900));
+    await_calls(calling, 4);
     const auto begin = Clock::now();
     kill(ranks[victim].process, SIGKILL);
     std::vector<std::string> answers;
@@ -109,19 +116,17 @@ TEST_CASE("a rank killed on another host is named though a child that it forked 
   if (!can_make_hosts()) return;
   const Hosts hosts(2);
   REQUIRE(hosts.trouble() == "");
-  const auto victim = [](Communicator& communicator) -> std::string {
+  const Arrivals calling;
+  const auto victim = [&calling](Communicator& communicator) -> std::string {
     if (fork() == 0) {
       alarm(20);
       for (;;) pause();
     }
-    std::vector<float> values(1 << 18, 1);
-    for (std::uint64_t call = 0;; ++call)
-      if (auto done = communicator.all_reduce(values.data(), values.data(), call % 2 == 0 ? values.size() : 1, DataType::f32, ReduceOp::max); !done)
-        return to_string(done.error());
+    return to_string(reduce_until_error(communicator, calling).error());
   };
-  const Child first = start_child(rank_of_job(hosts, 0, 2, 1, survivor({"rank 1 (process "})));
+  const Child first = start_child(rank_of_job(hosts, 0, 2, 1, survivor({"rank 1 (process "}, calling)));
   const Child second = start_child(rank_of_job(hosts, 1, 2, 1, victim));
-  std::this_thread::sleep_for(std::chrono::milliseconds(700));
+  await_calls(calling, 2);
   const auto begin = Clock::now();
   kill(second.process, SIGKILL);
   const std::string answer = answer_of(first, begin + std::chrono::seconds(20));

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "jobs.hpp"
+#include "support/arrivals.hpp"
 #include "support/catch.hpp"
 #include "support/faults.hpp"
 #include "support/shrinking.hpp"
@@ -104,7 +105,10 @@ TEST_CASE("ranks go on without a host that can't be reached any more, and so do 
     REQUIRE(hosts.trouble() == "");
     std::vector<bool> dead;
     for (const std::uint32_t host : on) dead.push_back(host == victim);
-    const auto body = [dead](Communicator& communicator) -> std::string {
+    const Arrivals calling;
+    const auto body = [dead, &calling](Communicator& communicator) -> std::string {
+      if (auto wrong = sums_to(communicator, 1, static_cast<float>(dead.size())); !wrong.empty()) return wrong;
+      calling.count();
       if (auto wrong = expect_error(call_until_it_fails(communicator), Errc::peer_failed, {"rank "}); !wrong.empty()) return wrong;
       auto survivors = communicator.shrink();
       if (!survivors) return to_string(survivors.error());
@@ -114,7 +118,8 @@ TEST_CASE("ranks go on without a host that can't be reached any more, and so do 
     };
     std::vector<Child> ranks;
     for (const ChildBody& rank : ranks_on(hosts, on, body)) ranks.push_back(start_child(rank));
-    std::this_thread::sleep_for(std::chrono::milliseconds(900));
+    calling.await(static_cast<std::uint32_t>(on.size()));
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
     const auto begin = Clock::now();
     CHECK((own_side ? hosts.run(victim, "ip link set eth down") : hosts.cut(victim)));
     std::vector<std::string> answers;
