@@ -158,17 +158,16 @@ TEST_CASE("who holds a call up is found whatever the ranks say") {
 }
 
 TEST_CASE("flight records of several ranks are joined, and say which of them the others waited for") {
-  CommunicatorOptions options;
-  options.timeout = 300ms;
   const auto body = [](Communicator& communicator) -> std::string {
     float value = 1;
     (void)communicator.all_reduce(&value, &value, 1, DataType::f32);
+    (void)communicator.set_timeout(300ms);
     if (communicator.rank() == 2) std::this_thread::sleep_for(1s);
     else (void)communicator.barrier();
     return communicator.flight_record();
   };
   std::string log = "the program's own words\n";
-  for (const std::string& record : run_processes(3, body, options)) log += record + "and more of them\n";
+  for (const std::string& record : run_processes(3, body)) log += record + "and more of them\n";
   const auto ranks = read_records(log);
   REQUIRE(ranks);
   CHECK(ranks->size() == 3);

@@ -179,15 +179,15 @@ TEST_CASE("communicators that threads split at the same time are told apart when
     of_one.emplace(one->duplicate());
     splitter.join();
     if (!*of_one || !*of_other) return "no children";
-    if (parent.rank() == 1) std::this_thread::sleep_for(std::chrono::milliseconds(150));
-    const auto ended = (parent.rank() == 0 ? *of_one : *of_other)->barrier();
+    Communicator& called = parent.rank() == 0 ? **of_one : **of_other;
+    // Rank 0's deadline comes, and rank 1 waits until then.
+    if (parent.rank() == 0 && !called.set_timeout(std::chrono::seconds(1))) return "no deadline";
+    const auto ended = called.barrier();
     if (ended) return "the call ended";
     return parent.rank() == 1 ? "" : expect_error(ended, Errc::deadline_exceeded, {"it waits in", "of this family", "different orders"});
   };
-  CommunicatorOptions hurried;
-  hurried.timeout = std::chrono::milliseconds(300);
-  SECTION("as threads") CHECK(complaints(run_threads(2, body, hurried)) == "");
-  SECTION("as processes") CHECK(complaints(run_processes(2, body, hurried)) == "");
+  SECTION("as threads") CHECK(complaints(run_threads(2, body)) == "");
+  SECTION("as processes") CHECK(complaints(run_processes(2, body)) == "");
 }
 
 TEST_CASE("ranks that call two communicators in different orders are told so at the deadline", "[threads]") {
@@ -195,17 +195,15 @@ TEST_CASE("ranks that call two communicators in different orders are told so at 
     auto copy = parent.duplicate();
     if (!copy) return to_string(copy.error());
     Communicator& first = parent.rank() == 0 ? parent : *copy;
-    // Rank 0's deadline comes first; when rank 1's comes nobody waits in the other communicator any more.
-    if (parent.rank() == 1) std::this_thread::sleep_for(std::chrono::milliseconds(150));
+    // Rank 0's deadline alone comes: at rank 1's nobody would wait in the other communicator any more.
+    if (parent.rank() == 0 && !first.set_timeout(std::chrono::seconds(1))) return "no deadline";
     const auto ended = first.barrier();
     if (ended) return "the call ended";
     if (parent.rank() == 1) return "";
     return expect_error(ended, Errc::deadline_exceeded, {"waits in communicator 1 of this family, this one is 0", "different orders"});
   };
-  CommunicatorOptions hurried;
-  hurried.timeout = std::chrono::milliseconds(300);
-  SECTION("as threads") CHECK(complaints(run_threads(2, body, hurried)) == "");
-  SECTION("as processes") CHECK(complaints(run_processes(2, body, hurried)) == "");
+  SECTION("as threads") CHECK(complaints(run_threads(2, body)) == "");
+  SECTION("as processes") CHECK(complaints(run_processes(2, body)) == "");
 }
 
 TEST_CASE("an abort ends a split communicator and not the others", "[threads]") {

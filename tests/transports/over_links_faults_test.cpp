@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -10,9 +11,11 @@
 #include <thread>
 
 #include "links.hpp"
+#include "support/arrivals.hpp"
 #include "support/catch.hpp"
 #include "support/faults.hpp"
 #include "support/ranks.hpp"
+#include "support/shared.hpp"
 #include "support/sleep.hpp"
 
 using namespace rondo;
@@ -176,18 +179,22 @@ TEST_CASE("a killed rank over message links gives every survivor an error that n
 
 TEST_CASE("a deadline that ends on one rank over message links ends the wait of the others") {
   const std::string links = each_link();
-  const auto body = [](Communicator& communicator) -> std::string {
-    if (communicator.rank() == 2) {
-      sleep_ms(1500);
-      return "";
-    }
-    if (communicator.rank() == 1) sleep_ms(250);
-    const auto begin = Clock::now();
+  constexpr std::chrono::seconds timeout(1);
+  const Arrivals through;
+  const Shared<std::atomic<Clock::rep>> deadline;  // rank 0's
+  const auto body = [&](Communicator& communicator) -> std::string {
+    if (communicator.rank() == 2) return through.await(2) ? "" : "the others wait for ever";
+    if (communicator.rank() == 0) deadline->store((Clock::now() + timeout).time_since_epoch().count(), std::memory_order_release);
+    if (communicator.rank() == 1 && !communicator.set_timeout(std::chrono::seconds(20))) return "no deadline";
     const auto result = sum_of(communicator, 16);
-    if (communicator.rank() == 0) return expect_error(result, Errc::deadline_exceeded, {"rank 2 ", "has not entered"}, begin);
-    return expect_error(result, Errc::peer_failed, {"rank 0 ", "did not end within"}, begin);
+    const Clock::time_point ended(Clock::duration(deadline->load(std::memory_order_acquire)));
+    const bool is_first = communicator.rank() == 0;
+    const std::string wrong = is_first ? expect_error(result, Errc::deadline_exceeded, {"rank 2 ", "has not entered"}, ended)
+                                       : expect_error(result, Errc::peer_failed, {"rank 0 ", "did not end within"}, ended);
+    through.count();
+    return wrong;
   };
-  CHECK(complaints(run_processes(3, body, over(links, std::chrono::milliseconds(500)))) == "");
+  CHECK(complaints(run_processes(3, body, over(links, timeout))) == "");
 }
 
 TEST_CASE("abort over message links ends started sends at once whose receiver never takes them") {
