@@ -118,12 +118,15 @@ TEST_CASE("a rank killed while all leave holds nobody up, and a new communicator
 TEST_CASE("a rank that died is named before those that left, perhaps because of it") {
   const std::string job = fresh_job();
   const auto leaves = [](Communicator) -> std::string { return ""; };
-  const auto dies = [](Communicator) -> std::string {
-    raise(SIGKILL);
+  const Death death;
+  const auto dies = [&death](Communicator) -> std::string {
+    death.come();
     return "";
   };
-  const auto calls = [](Communicator communicator) -> std::string {
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  const auto calls = [&death](Communicator communicator) -> std::string {
+    const auto begin = Clock::now();
+    while (!death.has_come() && seconds_since(begin) < 20) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::this_thread::sleep_for(std::chrono::seconds(1));  // it has heard of the death by then, and of the one that left
     return expect_error(communicator.barrier(), Errc::peer_failed, {"rank 1 ", "died during or before barrier"});
   };
   const auto answers = run_children({with_rank(0, 3, job, leaves), with_rank(1, 3, job, dies), with_rank(2, 3, job, calls)}, 30);

@@ -290,8 +290,8 @@ def barriers(rank, size, device):
     """A barrier of the device waits for what its stream has, on all ranks, and its wait() for the host's part of it."""
     dist.barrier(device_ids=[device.index])
     synchronize(device)
+    began = time.monotonic()  # before rank 0's stream is held up, however late this rank gets out of the barrier
     dist.barrier()
-    began = time.monotonic()
     if rank == 0:
         delay(device)
     dist.barrier(device_ids=[device.index])
