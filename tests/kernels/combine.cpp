@@ -120,7 +120,7 @@ TEST_CASE("so do long calls that claim what they write, which some processors go
           for (const std::size_t m : {1, 2})
             for (const std::size_t offset : {0, 1})
               for (const bool in_place : {false, true}) {
-                INFO(target.name << " " << rondo::to_string(type) << " n=" << n << " m=" << m << " rest=" << rest << " offset=" << offset << " in_place=" << in_place);
+                INFO(target.name << " " << rondo::to_string(type) << " n=" << n << " m=" << m << " rest=" << rest << " offset=" << offset << " " << in_place);
                 CHECK(std::string(run_case<Type>(target.table, ReduceOp::sum, type, rows, right, {m, offset, in_place, 0, ~0ull})) == "");
               }
       }
