@@ -368,8 +368,10 @@ TEST_CASE("slots are taken in turn from as much staging as is wanted, by calls o
   using Ring = std::pair<std::uint64_t, std::uint64_t>;
   CHECK(ring(256, 128 << 10) == Ring{4, 0});
   CHECK(ring(4 << 10, 128 << 10) == Ring{32, 1});
-  CHECK(ring(64 << 10, 128 << 10) == Ring{4, 0});
   CHECK(ring(32 << 10, 128 << 10) == Ring{4, 1});  // room for as many as the plan asks for
+  CHECK(ring(48 << 10, 128 << 10) == Ring{2, 1});  // not for these, but a call of one piece needs one
+  CHECK(ring(64 << 10, 128 << 10) == Ring{2, 1});
+  CHECK(ring(256 << 10, 128 << 10) == Ring{4, 0});
   CHECK(ring(64 << 10, 384 << 10) == Ring{6, 1});
   CHECK(ring(64 << 10, 4 << 20) == Ring{6, 1});
   CHECK(ring(256 << 10, 384 << 10) == Ring{6, 4});
