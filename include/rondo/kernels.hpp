@@ -91,7 +91,7 @@ struct StoreTraits {
   /// Whether cpu_pull beats cpu_copy out of the slots of near cores.
   bool pulls_near() const { return vectors_pull || goes_in_rows(); }
 };
-/// Those of this processor. Thread-safe.
+/// Those of this processor. Thread-safe. Not for hot paths: the processor is asked each time, and a hypervisor may answer after 17 us.
 StoreTraits cpu_stores();
 
 /// Copies `bytes`; with `streamed` the destination is written past the caches where that pays. Regions don't overlap.

@@ -28,7 +28,8 @@ constexpr std::size_t most_processors = 64;              ///< that are busy at o
 constexpr double worth_waiting = 0.95;  ///< of the time, or a shorter ring isn't worth it that ranks wait for one another's slots more often
 /// Outputs that may be better written to the caches or past them, as multiples of a cache: of the largest one, or of a core's own.
 constexpr double least_cached = 0.25, most_cached = 2, most_of_own = 32;
-constexpr double worth_streaming = 0.85;
+constexpr double worth_streaming = 0.85;  ///< of the time of copies through the caches
+constexpr double worth_passing_own = 0.93;  ///< likewise, past a core's own caches, where whole calls gain more than copies do (0003-cost-model.md, "Calibration")
 constexpr std::uint32_t attempts = 3;
 constexpr double copying_ns = 60e6;   ///< how long one processor copies for one figure
 constexpr std::uint32_t rounds = 5;   ///< of everything, whose middle is taken: what else a machine does comes and goes within seconds
@@ -92,14 +93,15 @@ Result<Copying> copy_through(const std::vector<std::uint32_t>& cpus, std::uint64
   return slowest;
 }
 
-/// From how many times `cache` on outputs are better written past the caches, all of `cpus` copying at once; `most` where smaller ones are not.
-Result<double> least_streamed(const std::vector<std::uint32_t>& cpus, std::uint64_t cache, double most) {
+/// From how many times `cache` on outputs are better written past the caches, in `worth` of the time, all of `cpus` copying at once; `most` where smaller ones
+/// are not.
+Result<double> least_streamed(const std::vector<std::uint32_t>& cpus, std::uint64_t cache, double most, double worth) {
   double least = most;
   for (double part = most / 2; part >= least_cached; part /= 2) {
     const auto output = static_cast<std::uint64_t>(part * static_cast<double>(cache));
     auto taken = copy_through(cpus, std::min(most_memory_bytes / cpus.size(), 3 * output));
     if (!taken) return taken.error();
-    if (taken->streamed_ns_per_byte > worth_streaming * taken->copy_ns_per_byte) break;
+    if (taken->streamed_ns_per_byte > worth * taken->copy_ns_per_byte) break;
     least = part;
   }
   return least;
@@ -211,7 +213,8 @@ Result<CoreFigures> measure_once(const Topology& topology, std::vector<LinkFigur
   if (!streamed) return streamed.error();
   figures.shared_ns_per_byte = shared;
   figures.memory_ns_per_byte = std::max(0.0, (streamed->copy_ns_per_byte - own->copy_ns_per_byte) / 2 - shared);
-  auto streaming = cpu_stores().memory_beats_shared_cache ? least_streamed(cores, own_cache, most_of_own) : least_streamed(cores, cache, most_cached);
+  auto streaming = cpu_stores().memory_beats_shared_cache ? least_streamed(cores, own_cache, most_of_own, worth_passing_own)
+                                                          : least_streamed(cores, cache, most_cached, worth_streaming);
   if (!streaming) return streaming.error();
   figures.stream_parts = *streaming;
   figures.source = "measured by rondo calibrate, " + today();
