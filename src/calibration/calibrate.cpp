@@ -29,7 +29,7 @@ constexpr double worth_waiting = 0.95;  ///< of the time, or a shorter ring isn'
 /// Outputs that may be better written to the caches or past them, as multiples of a cache: of the largest one, or of a core's own.
 constexpr double least_cached = 0.25, most_cached = 2, most_of_own = 32;
 constexpr double worth_streaming = 0.85;  ///< of the time of copies through the caches
-constexpr double worth_passing_own = 0.93;  ///< likewise, past a core's own caches, where whole calls gain more than copies do (0003-cost-model.md, "Calibration")
+constexpr double worth_passing_own = 0.93;  ///< likewise, past a core's own caches: whole calls gain more than copies do (0003-cost-model.md, "Calibration")
 constexpr std::uint32_t attempts = 3;
 constexpr double copying_ns = 60e6;   ///< how long one processor copies for one figure
 constexpr std::uint32_t rounds = 5;   ///< of everything, whose middle is taken: what else a machine does comes and goes within seconds

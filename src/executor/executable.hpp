@@ -114,7 +114,7 @@ struct Executable {
   std::uint64_t pieces = 0;
   std::uint64_t piece_bytes = 0;
   std::uint64_t slot_stride = 0;     ///< bytes from one slot of the scratch to the next
-  std::uint64_t ring_slots = 1;      ///< slots of each scratch chunk that are taken in turn: as many as the plan asks for, fewer where a call has fewer pieces, or more
+  std::uint64_t ring_slots = 1;      ///< slots of each scratch chunk that are taken in turn: as many as the plan asks for, or the call has pieces, or more
   std::uint64_t slots_per_call = 0;  ///< how many of them further the next call in these halves begins
   std::uint32_t writer = several_writers;  ///< the one rank in whose slots it writes, or no_writer: the others keep their halves for the next call
   std::uint32_t element_bytes = 1;

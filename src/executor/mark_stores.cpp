@@ -18,6 +18,13 @@ std::uint64_t touched_in_place(const Executable& executable) {
   }
 }
 
+/// Whether a root hands out its input by copies that it shares with its peers (Step::once).
+bool hands_out(const Executable& executable) {
+  const Collective collective = executable.plan.header.collective;
+  if (collective != Collective::broadcast && collective != Collective::scatter) return false;
+  return std::any_of(executable.steps.begin(), executable.steps.end(), [](const ExecStep& step) { return step.op == ExecOp::once; });
+}
+
 /// Outputs that no step reads again are written past the caches when the message is large; what is pulled (below) is not. Where outputs of
 /// peers are read, so are this rank's, and what it combines is what they read.
 void mark_streamed(Executable& executable, std::uint64_t above_bytes) {
@@ -94,7 +101,8 @@ void mark_pulled(Executable& executable, bool directly, bool uncached, bool stre
 }  // namespace
 
 void mark_stores(Executable& executable, const CompileRequest& request) {
-  mark_streamed(executable, request.stream_above_bytes);
+  // What a root keeps of what it hands out goes through the caches as long as one holds it: past them its own copy holds up the others'.
+  mark_streamed(executable, hands_out(executable) ? std::max(request.stream_above_bytes, request.cached_bytes) : request.stream_above_bytes);
   if (request.slots_past_caches) mark_slots(executable);
   if (request.claims_pay) {
     mark_claimed(executable);

@@ -234,6 +234,23 @@ TEST_CASE("what a rank copies for itself is pulled, too, where the caches don't 
   CHECK(pulled(79'999) >= 2);
 }
 
+TEST_CASE("what a root keeps of what it hands out in shared copies is streamed where no cache holds it") {
+  const auto streams = [](Collective collective, std::uint64_t cached_bytes) {
+    CompileRequest request;
+    request.count = 10'000;
+    request.layout = roomy_layout;
+    request.direct = true;
+    request.stream_above_bytes = 0;
+    request.cached_bytes = cached_bytes;
+    const auto executable = compile(*plan_of(request_of(collective, 2, 80'000), "direct_push_pull"), request);
+    REQUIRE(executable);
+    return std::any_of(executable->operands.begin(), executable->operands.end(), [](const ExecOperand& operand) { return operand.streamed; });
+  };
+  CHECK(streams(Collective::scatter, 0));
+  CHECK(!streams(Collective::scatter, 1 << 20));
+  CHECK(streams(Collective::gather, 1 << 20));
+}
+
 TEST_CASE("outputs are streamed or claimed, and out of place alone; slots are claimed always") {
   ExecOperand output, slot;
   slot.kind = ExecOperand::slot;
