@@ -87,6 +87,7 @@ struct StoreTraits {
   /// Bytes from which on copies between cores, and reductions that claim lines, go through two rows of lines side by side, their halves.
   std::uint64_t two_rows_from = std::numeric_limits<std::uint64_t>::max();
 
+  /// Whether there is such a size.
   bool goes_in_rows() const { return two_rows_from != std::numeric_limits<std::uint64_t>::max(); }
   /// Whether cpu_pull beats cpu_copy out of the slots of near cores.
   bool pulls_near() const { return vectors_pull || goes_in_rows(); }

@@ -137,11 +137,9 @@ class Compiler {
   void form_ring() {
     constexpr std::uint64_t least_bytes = 2u << 10;  // of a call: below, what has just been written is soonest written again
     out_.writer = only_writer(out_.plan);
-    if (out_.writer == no_writer || request_.reach == Reach::messages) return;  // then nobody else reads scratch
-    if (out_.slot_stride * std::min<std::uint64_t>(header_.depth, out_.pieces) < least_bytes) return;
-    const std::uint64_t room = std::min(ring_bytes_of(header_.collective, request_.ring_bytes), request_.layout.half_bytes) / out_.slot_stride;
-    // A call of fewer pieces than the plan has slots for needs no more than it has pieces.
     const std::uint64_t needed = out_.by_blocks ? header_.depth : std::min<std::uint64_t>(header_.depth, out_.pieces);
+    if (out_.writer == no_writer || request_.reach == Reach::messages || out_.slot_stride * needed < least_bytes) return;  // over messages nobody reads scratch
+    const std::uint64_t room = std::min(ring_bytes_of(header_.collective, request_.ring_bytes), request_.layout.half_bytes) / out_.slot_stride;
     out_.ring_slots = std::max(needed, room);
     if (room >= needed) out_.slots_per_call = std::min(out_.pieces, out_.ring_slots);
   }
