@@ -107,8 +107,10 @@ Cost predict(const Request& request, const CostModel& cost, const PlanLimits& li
   const double others = terms.ranks - 1;
   const double blocks = others * terms.block;
   const double copied = reads_one(request.collective) ? terms.block : blocks;
+  // A rank's input is read by its peers, and by itself out of place and to combine alone.
   if (reads_one(request.collective)) terms.touches_of_its_own(terms.block);
-  if (!request.symmetric) terms.copied_by_kernel(copied, is_rooted(request.collective) ? blocks / terms.ranks : blocks);
+  else if (!is_reduction(request.collective)) terms.touches_of_its_own(blocks + 2 * (1 - terms.in_place) * terms.block);
+  if (!request.symmetric) terms.copied_by_kernel(is_rooted(request.collective) ? blocks / terms.ranks : blocks);
   const bool reduces = is_reduction(request.collective);
   const double own = reduces || request.collective == Collective::send_recv ? 0 : terms.keep(terms.block);
   double moving = 0;

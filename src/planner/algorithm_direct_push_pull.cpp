@@ -124,7 +124,7 @@ Cost predict(const Request& request, const CostModel& cost, const PlanLimits& li
   const double shared = shared_ns(others, other, gathers ? pulled : pushed, own);
   const double moved = terms.block * std::min(1.0, shared / std::max(1.0, other));  // by a rank other than the root
   terms.touches_of_its_own(2 * moved);
-  if (!request.symmetric) terms.copied_by_kernel(moved, others * terms.block / terms.ranks);
+  if (!request.symmetric) terms.copied_by_kernel(others * terms.block / terms.ranks);
   // Out of place the two meet somewhere within a share, often one of a chunk.
   double moving = terms.lopsided(shared + (1 - terms.in_place) * other / shape.chunks_per_block / 2, own + others * other);
   // In place, what a root reads and others write to is what others have read and written when they were the root.

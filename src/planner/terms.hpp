@@ -112,12 +112,9 @@ struct Terms {
     near = std::min(1.0, beside);
   }
 
-  /// The kernel copies `bytes` of the peers' buffers for the busiest rank, and `by_each` on the average: they take their part of the largest cache, and
-  /// what is too much for one core's own has left its owner's, too, unless ranks share the core.
-  void copied_by_kernel(double bytes, double by_each) {
-    if (!crowded()) touched += std::max(0.0, bytes - static_cast<double>(cost.own_cache_bytes));
-    touched_by_each += by_each;
-  }
+  /// The kernel copies so many bytes of the peers' buffers for each rank, on the average: they take their part of the largest cache. (What it takes
+  /// longer, kernel_ns_per_byte, is measured from where another core has just written; from the shared cache it takes no more.)
+  void copied_by_kernel(double by_each) { touched_by_each += by_each; }
 
   /// Of its own buffers a rank touches so many bytes alone; its peers do the rest.
   void touches_of_its_own(double bytes) { touched = bytes; }
