@@ -129,6 +129,7 @@ Result<std::vector<Line>> replay(const Recording& recording) {
                                                        recording.settings.in_place);
       request.symmetric = recording.settings.symmetric;
       request.kernel_copies = by_kernel;
+      request.rewritten = recording.settings.touched;
       plan = rondo::make_plan(rondo::Topology{}, cost, options->limits, request);
       if (!plan) return plan.error();
     }

@@ -25,6 +25,7 @@ struct Request {
   ReduceOp op = ReduceOp::sum;                     ///< of the collectives that reduce
   std::uint32_t root = 0;                          ///< where is_rooted(collective)
   Alias alias = Alias::any;  ///< how input and output lie to each other, which predictions are for; the choice is always for as many calls in place as not
+  std::optional<bool> rewritten = std::nullopt;  ///< likewise, whether owners have rewritten their buffers since the last call; the choice is for as many such calls as others
   bool in_place_too = false;  ///< whatever `alias` says, some of the calls are in place: the plan must serve those, too
   bool symmetric = false;                          ///< ranks can read one another's input and output (docs/design/0010-symmetric-memory.md)
   bool kernel_copies = false;                      ///< the kernel copies from one rank's input and output to another's, wherever they lie (likewise)
@@ -61,6 +62,7 @@ struct LinkFigures {
   double share_ns_per_byte = 0;    ///< what a reduction costs more that stores there
   double past_pull_ns_per_byte = 0;     ///< reading what the other has just written past its caches; 0: not known
   double past_publish_ns_per_byte = 0;  ///< copying there past the caches; 0: not known
+  double fresh_pull_ns_per_byte = 0;    ///< reading what the other has just written, while its first cache holds it all; 0: not known
 };
 
 /// What cores do: the figures of the cost model that no topology tells. Those of a kind of processor, or measured by `rondo calibrate`. Units: ns, and ns
@@ -108,6 +110,7 @@ struct CostModel {
   double latency_ns = 0;        ///< a flag written by one rank until another sees it
   double line_ns = 0;           ///< an inlined cache line more
   double pull_ns_per_byte = 0;  ///< a core reads what another core has just written
+  double fresh_pull_ns_per_byte = 0;  ///< and what that one's first cache still holds
   double publish_ns_per_byte = 0;  ///< it copies to where another core has just read
   double share_ns_per_byte = 0;    ///< more for a reduction that stores there
   bool slots_past_caches = false;  ///< these three are of slots that are written past the caches: memory is nearer than the other core

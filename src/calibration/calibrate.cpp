@@ -128,7 +128,8 @@ LinkFigures link_of(const calibration::PairFigures& pair, double copy_ns_per_byt
   // Where reductions store elsewhere and copy there (StoreTraits), sharing is publishing.
   const double share = cpu_stores().copies_beat_stores ? publish : pair.share_ns_per_byte;
   const double past_pull = std::max(copy_ns_per_byte, pair.past_pull_ns_per_byte), past_publish = std::max(copy_ns_per_byte, pair.past_publish_ns_per_byte);
-  return {pair.latency_ns, std::max(copy_ns_per_byte, pair.pull_ns_per_byte), publish, share, past_pull, past_publish};
+  return {pair.latency_ns, std::max(copy_ns_per_byte, pair.pull_ns_per_byte), publish, share, past_pull, past_publish,
+          std::max(copy_ns_per_byte, pair.fresh_pull_ns_per_byte)};
 }
 
 /// The kernel's copies were of `copied_bytes` each.

@@ -38,6 +38,7 @@ inline constexpr LinkField link_fields[] = {
     {"share_ns_per_byte", &LinkFigures::share_ns_per_byte},
     {"past_pull_ns_per_byte", &LinkFigures::past_pull_ns_per_byte, 0, true},
     {"past_publish_ns_per_byte", &LinkFigures::past_publish_ns_per_byte, 0, true},
+    {"fresh_pull_ns_per_byte", &LinkFigures::fresh_pull_ns_per_byte, 0, true},
 };
 
 }  // namespace rondo::calibration

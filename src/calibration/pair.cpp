@@ -23,6 +23,7 @@ constexpr std::uint32_t turns = 300;
 constexpr std::uint32_t bounces = 200;   ///< of a flag in a turn
 constexpr std::uint32_t bounce_turns = 15;
 constexpr std::uint32_t attempts = 5;  ///< while the cores move, as virtual ones do
+constexpr std::uint64_t fresh_bytes = 8u << 10;  ///< which a first cache holds four times: what is read, where from, and two slots
 constexpr double moved = 1.3;          ///< a latency that changed by more
 constexpr std::uint32_t yields = 2000;
 constexpr std::uint32_t spins_before_yield = 10'000;  ///< where something else runs on one of the two processors
@@ -72,12 +73,18 @@ class Side {
       std::uint64_t block = 2 * k % blocks_ * pieces_of_block * piece_;
       publish.push_back(time([&](std::uint64_t at) { cpu_publish(slots_ + block + at, input_ + at, piece_); }));
       meet();
-      pull.push_back(time([&](std::uint64_t at) { copy_out(output_ + at, peers_ + block + at, stores_.pulls_beat_copies || stores_.pulls_near()); }));
+      pull.push_back(time([&](std::uint64_t at) { copy_out(output_ + at, peers_ + block + at, piece_, stores_.pulls_beat_copies || stores_.pulls_near()); }));
+      meet();
+      cpu_publish(slots_ + block, input_, fresh_bytes);
+      meet();
+      const double begin = clock_ns();
+      copy_out(output_, peers_ + block, fresh_bytes, stores_.pulls_beat_copies || stores_.pulls_near());
+      fresh_pull.push_back((clock_ns() - begin) / static_cast<double>(fresh_bytes));
       meet();
       const std::uint64_t past = block + blocks_ * pieces_of_block * piece_;
       past_publish.push_back(time([&](std::uint64_t at) { cpu_publish(slots_ + past + at, input_ + at, piece_, true); }));
       meet();
-      past_pull.push_back(time([&](std::uint64_t at) { copy_out(output_ + at, peers_ + past + at, stores_.pulls_beat_copies); }));
+      past_pull.push_back(time([&](std::uint64_t at) { copy_out(output_ + at, peers_ + past + at, piece_, stores_.pulls_beat_copies); }));
       meet();
       block = (2 * k + 1) % blocks_ * pieces_of_block * piece_;
       alone.push_back(time([&](std::uint64_t at) { add(output_ + at, at, false); }));
@@ -94,7 +101,7 @@ class Side {
     }
   }
 
-  std::vector<double> publish, pull, past_publish, past_pull, alone, shared, combined, kernel, kernel_call;
+  std::vector<double> publish, pull, fresh_pull, past_publish, past_pull, alone, shared, combined, kernel, kernel_call;
   bool kernel_copies = true;
 
  private:
@@ -116,9 +123,9 @@ class Side {
     kernel_call.push_back(time([&](std::uint64_t at) { copy(at, line_bytes); }) * static_cast<double>(piece_));
   }
   /// As the executor copies out of slots.
-  void copy_out(std::byte* to, const std::byte* slot, bool pulls) const {
-    if (pulls) cpu_pull(to, slot, piece_, true);
-    else cpu_copy(to, slot, piece_, false);
+  static void copy_out(std::byte* to, const std::byte* slot, std::uint64_t bytes, bool pulls) {
+    if (pulls) cpu_pull(to, slot, bytes, true);
+    else cpu_copy(to, slot, bytes, false);
   }
   void meet() {
     turn_.raise(self_, ++met_);
@@ -189,6 +196,7 @@ Result<PairFigures> exchange(std::uint32_t a, std::uint32_t b, std::uint64_t byt
   PairFigures figures;
   figures.publish_ns_per_byte = mean(&Side::publish);
   figures.pull_ns_per_byte = mean(&Side::pull);
+  figures.fresh_pull_ns_per_byte = mean(&Side::fresh_pull);
   figures.past_publish_ns_per_byte = mean(&Side::past_publish);
   figures.past_pull_ns_per_byte = mean(&Side::past_pull);
   figures.share_ns_per_byte = std::max(0.0, mean(&Side::shared) - mean(&Side::alone));

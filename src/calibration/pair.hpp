@@ -15,6 +15,7 @@ struct PairFigures {
   double latency_ns = 0;           ///< a flag, one way
   double publish_ns_per_byte = 0;  ///< a copy to where the other core has just read
   double pull_ns_per_byte = 0;     ///< a copy from where the other core has just written, while it does the same
+  double fresh_pull_ns_per_byte = 0;  ///< a copy from what the other core has just written, all of which its first cache holds, while it does the same
   double past_publish_ns_per_byte = 0;  ///< a copy to where the other core has just read, past the caches
   double past_pull_ns_per_byte = 0;     ///< a copy from there
   double share_ns_per_byte = 0;    ///< what a reduction costs more whose result goes to where the other core has just read

@@ -9,7 +9,6 @@
 namespace rondo::planner {
 namespace {
 
-constexpr double first_cache_bytes = 32u << 10;
 constexpr std::uint32_t least_piece_bytes = 8u << 10;
 constexpr std::uint32_t piece_bytes = 64u << 10;
 constexpr std::uint32_t exchanged_piece_bytes = 256u << 10;  ///< where everybody writes and reads, and nothing is combined

@@ -99,7 +99,7 @@ double times_farther(double latency_ns, double known_ns) {
   return 1 + (another - 1) * std::max(0.0, times - same) / (another - same);
 }
 
-constexpr std::size_t latency_sources = 5;  // the first ones, set_latency's
+constexpr std::size_t latency_sources = 6;  // the first ones, set_latency's
 
 /// What a byte costs at a distance, never below `least`, what it costs without any. Between two distances that are known it goes from one to the other with the
 /// distance's logarithm, flat at both ends; the straight line through the two longest is followed beyond them; below the shortest, or where one is known, what
@@ -126,11 +126,14 @@ std::string known_distances(const CoreFigures& core) {
   return text.empty() ? "no distance" : text + " ns";
 }
 
+/// Whether a figure that earlier calibrations didn't have was measured at all distances.
+bool known(const CoreFigures& core, double LinkFigures::* figure) {
+  return !core.links.empty() && std::all_of(core.links.begin(), core.links.end(), [&](const LinkFigures& link) { return link.*figure > 0; });
+}
+
 /// Whether slots may be written past the caches: where that was measured at all distances, and where all readers are equally far, with caches of their own.
 bool may_pass_caches(const CostModel& cost) {
-  const std::vector<LinkFigures>& links = cost.core.links;
-  const bool measured = std::all_of(links.begin(), links.end(), [](const LinkFigures& link) { return link.past_publish_ns_per_byte > 0; });
-  return measured && !links.empty() && cost.levels.empty() && cost.cores_per_rank >= 1;
+  return known(cost.core, &LinkFigures::past_publish_ns_per_byte) && cost.levels.empty() && cost.cores_per_rank >= 1;
 }
 
 void name_other_sources(CostModel& cost, bool cache_known, bool own_cache_known) {
@@ -177,14 +180,19 @@ void set_latency(CostModel& cost, double latency_ns, const std::string& source) 
       cost.pull_ns_per_byte = std::max(cost.link_ns_per_byte, pull);
     }
   }
+  // What goes past the caches no first cache holds.
+  const bool fresh = !cost.slots_past_caches && known(core, &LinkFigures::fresh_pull_ns_per_byte);
+  const double fresh_pull = figure_at(core, latency_ns, core.copy_ns_per_byte, &LinkFigures::fresh_pull_ns_per_byte);
+  cost.fresh_pull_ns_per_byte = fresh ? std::max(cost.link_ns_per_byte, fresh_pull) : cost.pull_ns_per_byte;
   if (cost.sources.size() < latency_sources) cost.sources.resize(latency_sources);
   const std::string past = cost.slots_past_caches ? "past the caches, " : "";
-  const std::string known = past + "latency_ns, known at " + known_distances(core) + ": " + core.source;
+  const std::string where = past + "latency_ns, known at " + known_distances(core) + ": " + core.source;
   cost.sources[0] = figure("latency_ns", cost.latency_ns, source);
   cost.sources[1] = figure("line_ns", cost.line_ns, "latency_ns, 20 lines under way at once: assumed");
-  cost.sources[2] = figure("pull_ns_per_byte", cost.pull_ns_per_byte, known);
-  cost.sources[3] = figure("publish_ns_per_byte", cost.publish_ns_per_byte, known);
-  cost.sources[4] = figure("share_ns_per_byte", cost.share_ns_per_byte, known);
+  cost.sources[2] = figure("pull_ns_per_byte", cost.pull_ns_per_byte, where);
+  cost.sources[3] = figure("publish_ns_per_byte", cost.publish_ns_per_byte, where);
+  cost.sources[4] = figure("share_ns_per_byte", cost.share_ns_per_byte, where);
+  cost.sources[5] = figure("fresh_pull_ns_per_byte", cost.fresh_pull_ns_per_byte, fresh ? where : "not known, pull_ns_per_byte");
 }
 
 CostModel cost_model(const Topology& topology, std::uint32_t ranks) { return cost_model(topology, ranks, core_figures(topology)); }

@@ -80,15 +80,16 @@ Offer offer(const Algorithm& algorithm, const CostModel& cost, const PlanLimits&
   if (offer.objection.empty() && request.strict && is_reduction(request.collective) && algorithm.departure != nullptr)
     offer.objection = algorithm.departure(request, cost);
   if (!offer.objection.empty()) return offer;
-  Request any = request;  // ranks of one call may differ in it, and must choose alike
+  Request any = request;  // ranks of one call may differ in it, and must choose alike; nobody knows what callers do with their buffers
   any.alias = Alias::any;
+  any.rewritten.reset();
   offer.shape = algorithm.shape(any, cost, limits);
   if (piece_limit(offer.shape, limits) == 0) {
     offer.objection = "its slots don't fit in the staging memory";
     return offer;
   }
   offer.cost = algorithm.predict(any, cost, limits, offer.shape);
-  offer.expected = request.alias == Alias::any ? offer.cost : algorithm.predict(request, cost, limits, offer.shape);
+  offer.expected = request.alias == Alias::any && !request.rewritten ? offer.cost : algorithm.predict(request, cost, limits, offer.shape);
   return offer;
 }
 

@@ -15,6 +15,7 @@ inline constexpr double first_line = 0.3;
 /// What a signal costs that came before it was looked for: the line it is in has changed and is fetched all the same.
 inline constexpr double timely_signal = 0.7;
 inline constexpr double kernel_locks = 2;  ///< lines that a copy by the kernel fetches besides, of what guards a process's memory
+inline constexpr double first_cache_bytes = 32u << 10;  ///< of a core; some have half as much more
 inline constexpr std::uint32_t inline_line_bytes = 56;  ///< payload of a cache line that also holds its flag
 
 inline std::uint32_t log2_floor(std::uint32_t n) {
@@ -76,6 +77,14 @@ inline double in_place_share(Alias alias) {
   return alias == Alias::none ? 0 : 1;
 }
 
+/// How many of the calls come on buffers that nobody has written to since the last call. A broadcast in place itself writes to all but the root's, and the
+/// next root's was among those.
+inline double untouched_share(const Request& request, double in_place) {
+  const double left_alone = request.collective == Collective::broadcast ? 1 - in_place : 1;
+  if (!request.rewritten) return left_alone / 2;
+  return *request.rewritten ? 0 : left_alone;
+}
+
 /// Blocks that a rank touches less in place: what it keeps to itself alone is neither read nor written, else it is read and not written; of an all_to_all
 /// all else is written where it was read.
 inline double less_in_place(Collective collective, double ranks) {
@@ -94,6 +103,7 @@ struct Terms {
       : cost(model),
         ranks(request.ranks),
         in_place(in_place_share(request.alias)),
+        untouched(untouched_share(request, in_place)),
         block(static_cast<double>(block_bytes(request))),
         chunk(static_cast<double>(chunk_bytes(request, shape.chunks_per_block))) {
     const std::uint64_t wanted = shape.piece_bytes == 0 ? ~std::uint64_t{0} : shape.piece_bytes;
@@ -110,6 +120,9 @@ struct Terms {
     // As many of the others as share its processor leave their data in a rank's own caches.
     const double beside = model.cores_per_rank < 1 ? (1 / model.cores_per_rank - 1) / (ranks - 1) : 0;
     near = std::min(1.0, beside);
+    // What a rank touches drives what it has written out of its first cache.
+    const double still = std::max(0.0, 1 - touched_by_each / (2 * first_cache_bytes));
+    if (model.pull_ns_per_byte > 0) fresh = 1 + still * (model.fresh_pull_ns_per_byte / model.pull_ns_per_byte - 1);
   }
 
   /// The kernel copies so many bytes of the peers' buffers for each rank, on the average: they take their part of the largest cache. (What it takes
@@ -132,12 +145,15 @@ struct Terms {
   double message_ns() const { return crowded() ? signal_ns() : (1 + first_line) * cost.latency_ns; }
 
   /// What it takes longer that the kernel copies, `bytes` in all from `reads` other processes.
-  /// Callers rewrite their buffers before they call, so it comes from another core's caches; where ranks share a core, half of it from its own.
+  /// What its owner has rewritten comes from another core's caches, or, where ranks share a core, half of it from its own. What nobody has rewritten since the
+  /// last call the reader's own caches have, as long as they hold that and where it goes to.
   double by_kernel(double bytes, double reads) const {
     const double nearer = crowded() ? (cost.pull_ns_per_byte - cost.core.copy_ns_per_byte) / 2 : 0;
     // In a call the ranks' kernels take the same locks, which one core that asks alone finds in its own caches.
     const double locks = crowded() ? 0 : kernel_locks * cost.latency_ns;
-    return bytes * (cost.core.kernel_ns_per_byte - std::max(0.0, nearer)) + reads * pieces * (cost.core.kernel_call_ns + locks);
+    const double held = std::clamp(2 - 2 * bytes / static_cast<double>(cost.own_cache_bytes), 0.0, 1.0);
+    const double again = crowded() ? 0 : untouched * held * (pull_within(ranks) - cost.core.copy_ns_per_byte);
+    return bytes * (cost.core.kernel_ns_per_byte - std::max(0.0, nearer) - again) + reads * pieces * (cost.core.kernel_call_ns + locks);
   }
 
   double timely_ns() const { return timely_signal * cost.latency_ns; }
@@ -185,7 +201,7 @@ struct Terms {
   /// A byte read from the farthest of `within` ranks.
   double pull_within(double within) const {
     const Level* level = level_of(within);
-    return mixed(level == nullptr ? cost.pull_ns_per_byte : std::min(level->pull_ns_per_byte, cost.pull_ns_per_byte));
+    return mixed(fresh * (level == nullptr ? cost.pull_ns_per_byte : std::min(level->pull_ns_per_byte, cost.pull_ns_per_byte)));
   }
 
   /// Reading `bytes`, equal parts from one of every `each` ranks among `within`, while all ranks do the same. What comes from outside a group on the way
@@ -213,7 +229,7 @@ struct Terms {
   /// What a rank has itself and gives itself: a copy out of place, nothing in place. What no cache holds takes twice as long, since nothing else is under way
   /// meanwhile.
   double keep(double bytes) const { return copy(bytes) * (1 + beyond_caches()) * (1 - in_place); }
-  double pull(double bytes) const { return bytes * mixed(cost.pull_ns_per_byte); }
+  double pull(double bytes) const { return bytes * mixed(fresh * cost.pull_ns_per_byte); }
   double add(double bytes) const { return bytes * cost.core.reduce_ns_per_byte; }
   double pull_and_add(double bytes) const { return pull(bytes) + add(bytes); }
 
@@ -250,6 +266,7 @@ struct Terms {
   const CostModel& cost;
   double ranks;
   double in_place;   ///< how many of the calls are
+  double untouched;  ///< how many come on buffers that nobody has written to since the last call
   double block;      ///< bytes of a block
   double chunk;      ///< bytes of the longest chunk
   double piece = 0;  ///< bytes of a piece
@@ -257,6 +274,7 @@ struct Terms {
   double in_scratch = 1;       ///< what a byte of the caller's takes there
   double touched = 0;          ///< bytes of the caller's buffers, input and output: the busiest rank's
   double touched_by_each = 0;  ///< the same on the average, since all share the way to memory; and its slots
+  double fresh = 1;            ///< times of what a byte takes that a rank reads from another: more while its writer's first cache holds it
   double near = 0;             ///< which part of the other ranks is on this one's processor
 
  private:
