@@ -87,7 +87,7 @@ void print_parameters(const rondo::CostModel& cost, std::uint32_t ranks) {
   for (const std::string& source : cost.sources) std::printf("  %s\n", source.c_str());
 }
 
-/// Measured with `cost`, the figures that the model begins with here; communicators replace what they probe.
+/// Measured with `cost`, the figures that the model begins with here. Choices are those of communicators, which replace what they probe.
 rondo::Result<Recording> record(const rondo::Topology& machine, const rondo::CostModel& cost, const Settings& settings, const std::vector<Case>& cases,
                                 std::uint32_t count) {
   std::vector<Round> rounds;
@@ -96,8 +96,11 @@ rondo::Result<Recording> record(const rondo::Topology& machine, const rondo::Cos
     if (!round) return round.error();
     rounds.push_back(std::move(*round));
   }
-  return Recording{processor_of(machine), settings,         cost.core,       cost.cores_per_rank,
-                   cost.own_cache_bytes,  cost.cache_bytes, cost.ring_bytes, lines_of(cases, rounds)};
+  std::vector<Line> lines = lines_of(cases, rounds);
+  const auto predicted = asked(machine, cost, settings, lines);
+  if (!predicted) return predicted.error();
+  for (std::size_t k = 0; k < lines.size(); ++k) lines[k].predicted_ns = (*predicted)[k].predicted_ns;
+  return Recording{processor_of(machine), settings, cost.core, cost.cores_per_rank, cost.own_cache_bytes, cost.cache_bytes, cost.ring_bytes, std::move(lines)};
 }
 
 Summary show(const Options& options, const Settings& settings, const std::vector<Line>& lines) {

@@ -69,16 +69,10 @@ Recording recording_of(const Json& json) {
   return recording;
 }
 
-/// Of the recorded machine in one of its states.
-rondo::CostModel cost_in(const Recording& recording, State state) {
-  rondo::CostModel cost;
-  cost.core = recording.core;
-  cost.cores_per_rank = recording.cores_per_rank;
-  cost.own_cache_bytes = recording.own_cache_bytes;
-  cost.cache_bytes = recording.cache_bytes;
-  cost.ring_bytes = recording.ring_bytes;
+/// The figures of the machine in one of its states.
+rondo::CostModel cost_in(rondo::CostModel cost, const std::vector<Line>& measured, State state) {
   std::vector<double> floors;
-  for (const Line& line : recording.lines)
+  for (const Line& line : measured)
     if (line.state == state && line.floor_ns > 0) floors.push_back(line.floor_ns);
   constexpr double assumed_ns = 100;  // of ranks that share processors, where it plays no part
   rondo::set_latency(cost, floors.empty() ? assumed_ns : bench_support::median(floors), "recorded");
@@ -113,24 +107,22 @@ Result<std::vector<Recording>> read_recordings(const std::string& path) {
   }
 }
 
-Result<std::vector<Line>> replay(const Recording& recording) {
-  const bool by_kernel = !recording.settings.symmetric && std::any_of(recording.lines.begin(), recording.lines.end(),
-                                                                      [](const Line& line) { return line.algorithm.starts_with("direct"); });
-  const auto options = rondo::planning_options(recording.settings.ranks);
+Result<std::vector<Line>> asked(const rondo::Topology& machine, const rondo::CostModel& figures, const Settings& settings, std::vector<Line> lines) {
+  const bool by_kernel =
+      !settings.symmetric && std::any_of(lines.begin(), lines.end(), [](const Line& line) { return line.algorithm.starts_with("direct"); });
+  const auto options = rondo::planning_options(settings.ranks);
   if (!options) return options.error();
-  std::vector<Line> lines = recording.lines;
   rondo::CostModel cost;
   Result<rondo::Plan> plan(rondo::Plan{});
   for (std::size_t k = 0; k < lines.size(); ++k) {
     Line& line = lines[k];
-    if (k == 0 || lines[k - 1].state != line.state) cost = cost_in(recording, line.state);
+    if (k == 0 || lines[k - 1].state != line.state) cost = cost_in(figures, lines, line.state);
     if (k == 0 || !same(lines[k - 1], line)) {
-      rondo::Request request = rondo::request_of_bytes(line.what.collective, recording.settings.ranks, line.what.bytes, rondo::DataType::f32,
-                                                       recording.settings.in_place);
-      request.symmetric = recording.settings.symmetric;
+      rondo::Request request = rondo::request_of_bytes(line.what.collective, settings.ranks, line.what.bytes, rondo::DataType::f32, settings.in_place);
+      request.symmetric = settings.symmetric;
       request.kernel_copies = by_kernel;
-      request.rewritten = recording.settings.touched;
-      plan = rondo::make_plan(rondo::Topology{}, cost, options->limits, request);
+      request.rewritten = settings.touched;
+      plan = rondo::make_plan(machine, cost, options->limits, request);
       if (!plan) return plan.error();
     }
     line.chosen = plan->header.algorithm == line.algorithm ? 1 : 0;
@@ -138,6 +130,16 @@ Result<std::vector<Line>> replay(const Recording& recording) {
       if (candidate.algorithm == line.algorithm) line.predicted_ns = candidate.predicted_ns;
   }
   return lines;
+}
+
+Result<std::vector<Line>> replay(const Recording& recording) {
+  rondo::CostModel figures;
+  figures.core = recording.core;
+  figures.cores_per_rank = recording.cores_per_rank;
+  figures.own_cache_bytes = recording.own_cache_bytes;
+  figures.cache_bytes = recording.cache_bytes;
+  figures.ring_bytes = recording.ring_bytes;
+  return asked(rondo::Topology{}, figures, recording.settings, recording.lines);
 }
 
 }  // namespace predict

@@ -229,7 +229,6 @@ Result<void> measure(const Settings& settings, const std::vector<Case>& cases, C
     auto plan = communicator.plan_for(call);
     if (!plan) return plan.error();
     const PlanHeader& header = plan->header;
-    if (communicator.rank() == 0) board.predicted(k, algorithm) = plan->predicted_ns;  // the cores may have moved since the choice
     if (header.algorithm != name || !(settings.in_place ? header.in_place : header.out_of_place)) continue;
     if (!crowded)
       if (const double before = flag.measure(); communicator.rank() == 0) board.floor(k, algorithm) = before;

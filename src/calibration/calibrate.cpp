@@ -25,7 +25,7 @@ constexpr std::uint64_t piece_bytes = 64u << 10;  ///< as the executor copies
 constexpr std::uint64_t least_block_bytes = 16u << 10, most_block_bytes = 256u << 10;
 constexpr std::uint64_t most_memory_bytes = 1u << 30;    ///< of all processors' buffers together
 constexpr std::size_t most_processors = 64;              ///< that are busy at once
-constexpr double worth_waiting = 0.95;  ///< of the time, or a shorter ring isn't worth it that ranks wait for one another's slots more often
+constexpr double worth_cache = 0.95;  ///< of the time, or a longer ring isn't worth what it drives out of a core's own cache: callers' buffers
 /// Outputs that may be better written to the caches or past them, as multiples of a cache: of the largest one, or of a core's own.
 constexpr double least_cached = 0.25, most_cached = 2, most_of_own = 32;
 constexpr double worth_streaming = 0.85;  ///< of the time of copies through the caches
@@ -148,8 +148,8 @@ Result<void> measure_links(CoreFigures& figures, const std::vector<std::uint32_t
                            std::vector<LinkFigures>& links) {
   if (cores.size() < 2) return {};
   const std::uint64_t bytes = std::clamp(own_cache / 4, least_block_bytes, most_block_bytes);
-  // Two halves of the staging take turns.
-  std::uint64_t ring = bytes / 2;
+  // Two halves of the staging take turns: a quarter of the cache, or twice the cache.
+  std::uint64_t ring = std::max(bytes / 2, own_cache / 8);
   Result<calibration::PairFigures> near(calibration::PairFigures{}), longer = near;
   for (std::uint32_t attempt = 0; attempt < attempts; ++attempt) {
     near = calibration::measure_pair(cores[0], cores[1], bytes, 2 * ring);
@@ -159,7 +159,7 @@ Result<void> measure_links(CoreFigures& figures, const std::vector<std::uint32_t
     const auto [nearer, farther] = std::minmax(near->latency_ns, longer->latency_ns);
     if (farther < calibration::apart * nearer) break;  // else the cores have moved
   }
-  if (handed_over(*near) > worth_waiting * handed_over(*longer)) {
+  if (handed_over(*longer) < worth_cache * handed_over(*near)) {
     near = longer;
     ring = own_cache;
   }

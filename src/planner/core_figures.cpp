@@ -24,19 +24,23 @@ const CoreFigures amd{.copy_ns_per_byte = 0.009,
                       .switch_ns = 1000,
                       .source = {}};
 
-// As `rondo calibrate` measured two cores of a Xeon of 2023 (Emerald Rapids, 176 ns), in the middle of five runs; but for stream_parts, which is what whole
+// As `rondo calibrate` measured two cores of a Xeon of 2023 (Emerald Rapids, 149 ns), in the middle of four runs; but for stream_parts, which is what whole
 // calls on another Xeon wanted (docs/design/0003-cost-model.md), and kernel_call_ns, which between two processes is longer than between two threads.
-const CoreFigures intel{.copy_ns_per_byte = 0.028,
-                        .reduce_ns_per_byte = 0.0052,
-                        .shared_ns_per_byte = 0.0255,
-                        .memory_ns_per_byte = 0.0397,
-                        .links = {{176, 0.065, 0.0875, 0.0775}},
-                        .ring_bytes = 128 << 10,
+const CoreFigures intel{.copy_ns_per_byte = 0.0237,
+                        .reduce_ns_per_byte = 0.0132,
+                        .shared_ns_per_byte = 0.0227,
+                        .memory_ns_per_byte = 0.0363,
+                        .links = {{.latency_ns = 149,
+                                   .pull_ns_per_byte = 0.0476,
+                                   .publish_ns_per_byte = 0.039,
+                                   .share_ns_per_byte = 0.0177,
+                                   .fresh_pull_ns_per_byte = 0.1294}},
+                        .ring_bytes = 256 << 10,
                         .stream_parts = 2,
-                        .kernel_ns_per_byte = 0.0455,
+                        .kernel_ns_per_byte = 0.0415,
                         .kernel_call_ns = 1000,
-                        .step_ns = 16,
-                        .call_ns = 61,
+                        .step_ns = 9,
+                        .call_ns = 35,
                         .switch_ns = 1000,
                         .source = {}};
 

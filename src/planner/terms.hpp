@@ -120,8 +120,9 @@ struct Terms {
     // As many of the others as share its processor leave their data in a rank's own caches.
     const double beside = model.cores_per_rank < 1 ? (1 / model.cores_per_rank - 1) / (ranks - 1) : 0;
     near = std::min(1.0, beside);
-    // What a rank touches drives what it has written out of its first cache.
-    const double still = std::max(0.0, 1 - touched_by_each / (2 * first_cache_bytes));
+    // What a rank touches until its peers have read, of a message in chunks those of one, drives what it has written out of its first cache.
+    const double between = touched_by_each * (shape.protocol == Protocol::staged && block > 0 ? chunk / block : 1);
+    const double still = std::max(0.0, 1 - between / (2 * first_cache_bytes));
     if (model.pull_ns_per_byte > 0) fresh = 1 + still * (model.fresh_pull_ns_per_byte / model.pull_ns_per_byte - 1);
   }
 
