@@ -90,6 +90,56 @@ TEST_CASE("slots go past the caches where ranks are so far that memory is nearer
   CHECK(cost.publish_ns_per_byte == 0.2);
 }
 
+TEST_CASE("what its writer's first cache still holds is dearer to read, the less so the more a call touches, where that was measured") {
+  const auto price = [](std::uint64_t bytes, double fresh, const char* algorithm = "one_shot") {
+    CostModel cost = near_cores();
+    cost.core.links = {{.latency_ns = 65, .pull_ns_per_byte = 0.04, .publish_ns_per_byte = 0.04, .share_ns_per_byte = 0.04, .fresh_pull_ns_per_byte = fresh}};
+    cost.ring_bytes = 1 << 20;
+    set_latency(cost, 65, "made up");
+    CHECK(cost.fresh_pull_ns_per_byte == (fresh > 0 ? fresh : 0.04));
+    Request request = request_of(Collective::all_gather, 2, bytes);
+    request.alias = Alias::none;
+    const auto plan = make_plan(Topology{}, cost, limits_of_shared_memory(), request, algorithm);
+    REQUIRE(plan);
+    return plan->predicted_ns;
+  };
+  // A rank reads one block; its input, output and slots are four, of twice 32 KiB.
+  CHECK(std::abs(price(2 << 10, 0.12) - price(2 << 10, 0) - 0.08 * (1 - 8.0 / 64) * (2 << 10)) < 1e-6);
+  CHECK(price(32 << 10, 0.12) == price(32 << 10, 0));
+  CHECK(price(4 << 10, 0) == price(4 << 10, 0.04));
+}
+
+TEST_CASE("the kernel's copies of buffers that nobody rewrites are cheaper while a core's caches hold them, and no choice asks which they are") {
+  const auto plan_for = [](Collective collective, std::uint64_t bytes, std::optional<bool> rewritten, std::string_view algorithm = {}, Alias alias = Alias::none) {
+    const CostModel cost = near_cores();
+    Request request = request_of(collective, 2, bytes);
+    request.kernel_copies = true;
+    request.alias = alias;
+    request.rewritten = rewritten;
+    auto plan = algorithm.empty() ? make_plan(Topology{}, cost, limits_of_shared_memory(), request)
+                                  : make_plan(Topology{}, cost, limits_of_shared_memory(), request, algorithm);
+    REQUIRE(plan);
+    return *plan;
+  };
+  const auto price = [&](Collective collective, std::uint64_t bytes, std::optional<bool> rewritten, Alias alias = Alias::none) {
+    return plan_for(collective, bytes, rewritten, "direct_one_shot", alias).predicted_ns;
+  };
+  const CostModel cost = near_cores();
+  const std::uint64_t bytes = 64 << 10;
+  const double rewritten = price(Collective::all_gather, bytes, true), untouched = price(Collective::all_gather, bytes, false);
+  CHECK(std::abs(rewritten - untouched - (cost.pull_ns_per_byte - cost.core.copy_ns_per_byte) * static_cast<double>(bytes)) < 1e-6);
+  CHECK(std::abs(price(Collective::all_gather, bytes, {}) - (rewritten + untouched) / 2) < 1e-6);
+  const std::uint64_t more = 4 * cost.own_cache_bytes;
+  CHECK(price(Collective::all_gather, more, true) == price(Collective::all_gather, more, false));
+  CHECK(price(Collective::broadcast, bytes, true) > price(Collective::broadcast, bytes, false));
+  CHECK(price(Collective::broadcast, bytes, true, Alias::same) == price(Collective::broadcast, bytes, false, Alias::same));
+  for (const Collective collective : {Collective::all_gather, Collective::broadcast, Collective::gather, Collective::scatter})
+    for (std::uint64_t size = 1 << 10; size <= 64 << 20; size *= 2) {
+      CHECK(plan_for(collective, size, true).header.algorithm == plan_for(collective, size, {}).header.algorithm);
+      CHECK(plan_for(collective, size, false).header.algorithm == plan_for(collective, size, {}).header.algorithm);
+    }
+}
+
 TEST_CASE("what the kernel copies costs by byte and by copy more, and it combines nothing") {
   const auto price = [](Request request, double per_byte, double per_call) {
     CostModel cost = near_cores();
