@@ -110,7 +110,7 @@ struct CostModel {
   double latency_ns = 0;        ///< a flag written by one rank until another sees it
   double line_ns = 0;           ///< an inlined cache line more
   double pull_ns_per_byte = 0;  ///< a core reads what another core has just written
-  double fresh_pull_ns_per_byte = 0;  ///< and what that one's first cache still holds
+  double fresh_pull_ns_per_byte = 0;  ///< and what that one's first cache still holds; 0: no more
   double publish_ns_per_byte = 0;  ///< it copies to where another core has just read
   double share_ns_per_byte = 0;    ///< more for a reduction that stores there
   bool slots_past_caches = false;  ///< these three are of slots that are written past the caches: memory is nearer than the other core

@@ -168,6 +168,7 @@ void Backend::monitoredBarrier(const c10d::BarrierOptions& options, bool wait_fo
   for (std::uint32_t rank = 1; rank < ranks(); ++rank) {
     signs[rank] = std::make_unique<Sign>();
     checked(rondo_start_recv(communicator, &signs[rank]->byte, 1, RONDO_U8, rank, &signs[rank]->work));
+    if (rondo_work_done(signs[rank]->work) != 0) checked(rondo_work_wait(signs[rank]->work));  // the communicator is broken, and not that rank late
   }
   std::string missing;
   for (std::uint32_t rank = 1; rank < ranks() && (missing.empty() || wait_for_all); ++rank)

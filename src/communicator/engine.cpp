@@ -338,6 +338,7 @@ Work Communicator::Impl::start_on(const Result<Channel*>& channel, std::shared_p
   if (!channel) {  // the communicator is broken, which other calls are told when they are waited for
     operation->error = channel.error();
     operation->done.store(true, std::memory_order_release);
+    if (in_group()) ThreadGroup::of_this_thread().find(this)->operations.push_back(operation);  // group_end() tells of it, too
     return Work(state);
   }
   const TokenGuard guard(token_);

@@ -18,7 +18,7 @@ std::uint64_t touched_in_place(const Executable& executable) {
   }
 }
 
-/// Whether a root hands out its input by copies that it shares with its peers (Step::once).
+/// Whether a root hands out its input by copies that it shares with its peers (Step::once): a plan says it on all its ranks.
 bool hands_out(const Executable& executable) {
   const Collective collective = executable.plan.header.collective;
   if (collective != Collective::broadcast && collective != Collective::scatter) return false;
@@ -83,9 +83,9 @@ void mark_own(Executable& executable, std::uint32_t rank) {
 /// what a rank copies for itself, and none of it is streamed.
 void mark_pulled(Executable& executable, bool directly, bool uncached, bool streams) {
   const std::uint32_t peers = base_of_peer(executable.plan.header.ranks, 0, false);
-  bool shared_out = false;
+  std::uint32_t shared_out = 0;  // of the next steps
   const auto pulls = [&](const ExecOperand& source) {
-    return uncached || source.kind == ExecOperand::slot || (directly && !shared_out && source.base >= peers);
+    return uncached || source.kind == ExecOperand::slot || (directly && shared_out == 0 && source.base >= peers);
   };
   for (const ExecStep& step : executable.steps) {
     if ((step.op == ExecOp::copy || step.op == ExecOp::block_move) && pulls(executable.operands[step.first_operand]))
@@ -94,14 +94,15 @@ void mark_pulled(Executable& executable, bool directly, bool uncached, bool stre
         operand.pulled = true;
         if (operand.kind == ExecOperand::user) operand.streamed &= streams;
       }
-    shared_out = step.op == ExecOp::once;
+    if (step.op == ExecOp::once) shared_out = step.lag;
+    else if (shared_out != 0) --shared_out;
   }
 }
 
 }  // namespace
 
 void mark_stores(Executable& executable, const CompileRequest& request) {
-  // What a root keeps of what it hands out goes through the caches as long as one holds it: past them its own copy holds up the others'.
+  // What such a plan writes goes through the caches as long as one holds it: past them what the root keeps holds up the others.
   mark_streamed(executable, hands_out(executable) ? std::max(request.stream_above_bytes, request.cached_bytes) : request.stream_above_bytes);
   if (request.slots_past_caches) mark_slots(executable);
   if (request.claims_pay) {

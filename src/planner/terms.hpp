@@ -123,7 +123,7 @@ struct Terms {
     // What a rank touches until its peers have read, of a message in chunks those of one, drives what it has written out of its first cache.
     const double between = touched_by_each * (shape.protocol == Protocol::staged && block > 0 ? chunk / block : 1);
     const double still = std::max(0.0, 1 - between / (2 * first_cache_bytes));
-    if (model.pull_ns_per_byte > 0) fresh = 1 + still * (model.fresh_pull_ns_per_byte / model.pull_ns_per_byte - 1);
+    if (model.fresh_pull_ns_per_byte > 0 && model.pull_ns_per_byte > 0) fresh = 1 + still * (model.fresh_pull_ns_per_byte / model.pull_ns_per_byte - 1);
   }
 
   /// The kernel copies so many bytes of the peers' buffers for each rank, on the average: they take their part of the largest cache. (What it takes

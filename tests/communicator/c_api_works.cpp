@@ -150,6 +150,23 @@ TEST_CASE("through C a started call that fails is told of by its work, however s
   CHECK(run_two(body) == "");
 }
 
+TEST_CASE("through C a message started after an abort tells of it, and so does the group that it is in", "[threads]") {
+  const auto body = [](Rank c, std::uint32_t rank) -> std::string {
+    float value = 1;
+    rondo_work *alone = nullptr, *grouped = nullptr;
+    return first_wrong({
+        expect(rondo_abort(c), RONDO_SUCCESS),
+        expect(rondo_start_send(c, &value, 1, RONDO_F32, 1 - rank, &alone), RONDO_SUCCESS),
+        expect(wait_and_release(alone), RONDO_ABORTED, "abort"),
+        expect(rondo_group_begin(c), RONDO_SUCCESS),
+        expect(rondo_start_recv(c, &value, 1, RONDO_F32, 1 - rank, &grouped), RONDO_SUCCESS),
+        expect(rondo_group_end(c), RONDO_ABORTED, "abort"),
+        expect(wait_and_release(grouped), RONDO_ABORTED, "abort"),
+    });
+  };
+  CHECK(run_two(body) == "");
+}
+
 TEST_CASE("through C what ranks did becomes a file of their timeline", "[threads]") {
   const auto body = [](Rank c, std::uint32_t rank) -> std::string {
     float value = 1;

@@ -107,6 +107,14 @@ TEST_CASE("what its writer's first cache still holds is dearer to read, the less
   CHECK(std::abs(price(2 << 10, 0.12) - price(2 << 10, 0) - 0.08 * (1 - 8.0 / 64) * (2 << 10)) < 1e-6);
   CHECK(price(32 << 10, 0.12) == price(32 << 10, 0));
   CHECK(price(4 << 10, 0) == price(4 << 10, 0.04));
+  // A model made by hand needn't know it.
+  const auto by_hand = [](double fresh) {
+    CostModel cost = near_cores();
+    cost.fresh_pull_ns_per_byte = fresh;
+    const auto plan = make_plan(Topology{}, cost, limits_of_shared_memory(), request_of(Collective::all_gather, 2, 4 << 10), "one_shot");
+    return plan ? plan->predicted_ns : -1.0;
+  };
+  CHECK(by_hand(0) == by_hand(near_cores().pull_ns_per_byte));
 }
 
 TEST_CASE("the kernel's copies of buffers that nobody rewrites are cheaper while a core's caches hold them, and no choice asks which they are") {
