@@ -120,7 +120,7 @@ Cost predict(const Request& request, const CostModel& cost, const PlanLimits& li
   if (is_rooted(request.collective) && !reads_one(request.collective)) moving = terms.lopsided(moving, moving);
   if (!request.symmetric) moving += terms.by_kernel(copied, reads_one(request.collective) ? 1 : others);
   // In place what a reader writes to is what others read when it was the root.
-  if (request.collective == Collective::broadcast) moving += (terms.publish(terms.block) - terms.copy(terms.block)) * terms.in_place;
+  if (request.collective == Collective::broadcast) moving += terms.written_by_others(terms.block) * terms.in_place;
   const double first_lines = 2 * (terms.lines_of_all() - cost.line_ns);
   return {terms.piped_ns(1) + terms.signal_ns(), terms.work_ns(moving + first_lines, (3 + 3 * others) * terms.pieces), 2, blocks};
 }

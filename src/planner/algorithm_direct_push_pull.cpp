@@ -128,7 +128,7 @@ Cost predict(const Request& request, const CostModel& cost, const PlanLimits& li
   // Out of place the two meet somewhere within a share, often one of a chunk.
   double moving = terms.lopsided(shared + (1 - terms.in_place) * other / shape.chunks_per_block / 2, own + others * other);
   // In place, what a root reads and others write to is what others have read and written when they were the root.
-  if (request.collective == Collective::broadcast) moving += (terms.publish(moved) - terms.copy(moved)) * terms.in_place;
+  if (request.collective == Collective::broadcast) moving += terms.written_by_others(moved) * terms.in_place;
   const double first_lines = 2 * (terms.lines_of_all() - cost.line_ns);
   const double words = terms.crowded() ? 0 : 2 * cost.latency_ns;  // by which copies are shared out: where a rank begins, and where the two meet
   return {terms.piped_ns(1) + terms.signal_ns() + words, terms.work_ns(moving + first_lines, (4 + others * (2 + 2 * in_block)) * terms.pieces), 2, moved};

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::uint64_t default_cache_bytes = 1u << 20;
 constexpr double inlined_lines = 20;  // inlined lines under way at once
+constexpr double line_bytes = 64;
 constexpr double worth_passing_caches = 0.9;  // of the time through them
 constexpr std::uint32_t sampled_pairs = 256;
 
@@ -166,7 +167,6 @@ double planner::pull_at(const CoreFigures& core, double latency_ns) {
 void set_latency(CostModel& cost, double latency_ns, const std::string& source) {
   const CoreFigures& core = cost.core;
   cost.latency_ns = latency_ns;
-  cost.line_ns = latency_ns / inlined_lines;
   cost.pull_ns_per_byte = std::max(cost.link_ns_per_byte, planner::pull_at(core, latency_ns));
   cost.publish_ns_per_byte = figure_at(core, latency_ns, core.copy_ns_per_byte, &LinkFigures::publish_ns_per_byte);
   cost.share_ns_per_byte = figure_at(core, latency_ns, 0, &LinkFigures::share_ns_per_byte);
@@ -184,11 +184,13 @@ void set_latency(CostModel& cost, double latency_ns, const std::string& source) 
   const bool fresh = !cost.slots_past_caches && known(core, &LinkFigures::fresh_pull_ns_per_byte);
   const double fresh_pull = figure_at(core, latency_ns, core.copy_ns_per_byte, &LinkFigures::fresh_pull_ns_per_byte);
   cost.fresh_pull_ns_per_byte = fresh ? std::max(cost.link_ns_per_byte, fresh_pull) : cost.pull_ns_per_byte;
+  // Inlined lines have just been written, too.
+  cost.line_ns = std::max(latency_ns / inlined_lines, fresh ? line_bytes * cost.fresh_pull_ns_per_byte : 0);
   if (cost.sources.size() < latency_sources) cost.sources.resize(latency_sources);
   const std::string past = cost.slots_past_caches ? "past the caches, " : "";
   const std::string where = past + "latency_ns, known at " + known_distances(core) + ": " + core.source;
   cost.sources[0] = figure("latency_ns", cost.latency_ns, source);
-  cost.sources[1] = figure("line_ns", cost.line_ns, "latency_ns, 20 lines under way at once: assumed");
+  cost.sources[1] = figure("line_ns", cost.line_ns, "latency_ns, 20 lines under way at once: assumed; no less than fresh_pull_ns_per_byte");
   cost.sources[2] = figure("pull_ns_per_byte", cost.pull_ns_per_byte, where);
   cost.sources[3] = figure("publish_ns_per_byte", cost.publish_ns_per_byte, where);
   cost.sources[4] = figure("share_ns_per_byte", cost.share_ns_per_byte, where);

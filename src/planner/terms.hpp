@@ -237,6 +237,12 @@ struct Terms {
   /// A copy to where others have read and will read again.
   double publish(double bytes) const { return bytes * mixed(cost.publish_ns_per_byte); }
 
+  /// What a copy costs more to where others have read or written, of `bytes` that may have left their caches since.
+  double written_by_others(double bytes) const {
+    const double held = std::min(bytes, static_cast<double>(cost.own_cache_bytes) / 2);
+    return publish(held) - copy(held);
+  }
+
   /// What a reduction's stores to such a place cost more than others.
   double share(double bytes) const { return bytes * (1 - near) * cost.share_ns_per_byte; }
 

@@ -118,7 +118,8 @@ TEST_CASE("what its writer's first cache still holds is dearer to read, the less
 }
 
 TEST_CASE("the kernel's copies of buffers that nobody rewrites are cheaper while a core's caches hold them, and no choice asks which they are") {
-  const auto plan_for = [](Collective collective, std::uint64_t bytes, std::optional<bool> rewritten, std::string_view algorithm = {}, Alias alias = Alias::none) {
+  const auto plan_for = [](Collective collective, std::uint64_t bytes, std::optional<bool> rewritten, std::string_view algorithm = {},
+                           Alias alias = Alias::none) {
     const CostModel cost = near_cores();
     Request request = request_of(collective, 2, bytes);
     request.kernel_copies = true;
