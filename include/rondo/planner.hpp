@@ -25,7 +25,7 @@ struct Request {
   ReduceOp op = ReduceOp::sum;                     ///< of the collectives that reduce
   std::uint32_t root = 0;                          ///< where is_rooted(collective)
   Alias alias = Alias::any;  ///< how input and output lie to each other, which predictions are for; the choice is always for as many calls in place as not
-  std::optional<bool> rewritten = std::nullopt;  ///< likewise: whether owners have written to their buffers since their last; the choice is for as many as not
+  std::optional<bool> rewritten = std::nullopt;  ///< likewise: whether owners wrote to their buffers since the last call; none: half of them
   bool in_place_too = false;  ///< whatever `alias` says, some of the calls are in place: the plan must serve those, too
   bool symmetric = false;                          ///< ranks can read one another's input and output (docs/design/0010-symmetric-memory.md)
   bool kernel_copies = false;                      ///< the kernel copies from one rank's input and output to another's, wherever they lie (likewise)

@@ -1,6 +1,7 @@
 """Runs a function as the ranks of a process group, in processes of their own, and passes on what went wrong."""
 
 import os
+import re
 import socket
 import tempfile
 import traceback
@@ -19,6 +20,17 @@ def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
+
+
+def expect(error, words, call):
+    """The call raises `error`, whose text has all the words."""
+    try:
+        call()
+    except error as raised:
+        missing = [word for word in words if not re.search(word, str(raised))]
+        assert not missing, f"{missing} missing in: {raised}"
+        return
+    raise AssertionError(f"no {error.__name__}")
 
 
 def _rank_main(rank, size, port, backend, body, arguments, folder):

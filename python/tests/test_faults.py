@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -12,18 +11,7 @@ import time
 import pytest
 import torch
 import torch.distributed as dist
-from ranks import free_port, run
-
-
-def expect(error, words, call):
-    """The call raises `error`, whose text has all the words."""
-    try:
-        call()
-    except error as raised:
-        missing = [word for word in words if not re.search(word, str(raised))]
-        assert not missing, f"{missing} missing in: {raised}"
-        return
-    raise AssertionError(f"no {error.__name__}")
+from ranks import expect, free_port, run
 
 
 def product(tensor):
@@ -351,21 +339,6 @@ def with_workers(rank, size):
 
 def test_workers_of_a_data_loader_are_forked_from_ranks():
     run(2, with_workers)
-
-
-def monitored(rank, size):
-    group = dist.group.WORLD
-    group.monitored_barrier(dist.distributed_c10d.timedelta(seconds=20), False)
-    if rank == 2:
-        time.sleep(2)
-        os._exit(0)
-    said = "Ranks 2 failed to pass" if rank == 0 else "Rank 1 successfully reached monitoredBarrier, but received errors"
-    expect(dist.DistBackendError, [said], lambda: group.monitored_barrier(dist.distributed_c10d.timedelta(seconds=1), True))
-    os._exit(0)
-
-
-def test_a_monitored_barrier_names_who_is_missing():
-    run(3, monitored)
 
 
 def futures(rank, size):

@@ -25,7 +25,8 @@ constexpr std::uint64_t piece_bytes = 64u << 10;  ///< as the executor copies
 constexpr std::uint64_t least_block_bytes = 16u << 10, most_block_bytes = 256u << 10;
 constexpr std::uint64_t most_memory_bytes = 1u << 30;    ///< of all processors' buffers together
 constexpr std::size_t most_processors = 64;              ///< that are busy at once
-constexpr double worth_cache = 0.95;  ///< of the time, or a longer ring isn't worth what it drives out of a core's own cache: callers' buffers
+constexpr double worth_ring = 0.95;  ///< of the time: a ring that takes less is worth what speaks against it
+constexpr std::uint64_t roomy_ring_bytes = 256u << 10;  ///< in such a one ranks hardly wait for one another's slots
 /// Outputs that may be better written to the caches or past them, as multiples of a cache: of the largest one, or of a core's own.
 constexpr double least_cached = 0.25, most_cached = 2, most_of_own = 32;
 constexpr double worth_streaming = 0.85;  ///< of the time of copies through the caches
@@ -159,7 +160,9 @@ Result<void> measure_links(CoreFigures& figures, const std::vector<std::uint32_t
     const auto [nearer, farther] = std::minmax(near->latency_ns, longer->latency_ns);
     if (farther < calibration::apart * nearer) break;  // else the cores have moved
   }
-  if (handed_over(*longer) < worth_cache * handed_over(*near)) {
+  // A longer one drives callers' buffers out of a core's own cache; through one that isn't roomy ranks wait for one another.
+  const double worth = ring >= roomy_ring_bytes ? worth_ring : 1 / worth_ring;
+  if (handed_over(*longer) < worth * handed_over(*near)) {
     near = longer;
     ring = own_cache;
   }

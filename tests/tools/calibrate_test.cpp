@@ -64,7 +64,7 @@ TEST_CASE("bench_predict prints predictions beside measured times, and refuses w
   const Finished finished =
       run({bench_predict(), "--ops", "all_reduce,barrier", "--sizes", "64,4K", "--rounds", "1", "--batch-ms", "0.05"}, {"RONDO_CACHE=/nowhere"});
   CHECK(finished.code == 0);
-  CHECK(contains(finished.out, "18 parameters at 2 ranks"));
+  CHECK(contains(finished.out, "19 parameters at 2 ranks"));
   CHECK(contains(finished.out, "geometric mean error"));
   CHECK(contains(finished.out, "geometric mean regret"));
   CHECK(refusal(run({bench_predict(), "--ops", "all_redcue"}, {}), {"all_redcue", "all_reduce"}) == "");
