@@ -44,22 +44,20 @@ std::vector<Line> lines_of_case(const Case& what, State state, double threshold_
   std::vector<Line> lines;
   std::size_t serving = 0;
   for (std::size_t algorithm = 0; algorithm < names.size(); ++algorithm) {
-    std::vector<double> predicted, measured, floors;
+    std::vector<double> measured, floors;
     std::size_t chosen = 0;
     bool serves = false;
     for (const Round& round : rounds) {
       const Cell& cell = round[number][algorithm];
       serves |= cell.floor_ns < 0 || cell.measured_ns != 0;
       if (cell.measured_ns == 0 || state_of(cell, threshold_ns) != state) continue;
-      predicted.push_back(cell.predicted_ns);
       measured.push_back(cell.measured_ns);
       floors.push_back(cell.floor_ns);
       chosen += cell.chosen ? 1 : 0;
     }
     serving += serves ? 1 : 0;
-    if (!predicted.empty())
-      lines.push_back({state, what, std::string(names[algorithm]), bench_support::median(predicted), bench_support::median(measured),
-                       bench_support::median(floors), chosen});
+    if (!measured.empty())
+      lines.push_back({state, what, std::string(names[algorithm]), 0, bench_support::median(measured), bench_support::median(floors), chosen});
   }
   if (lines.size() != serving) lines.clear();
   return lines;

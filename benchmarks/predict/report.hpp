@@ -16,7 +16,7 @@ struct Line {
   State state = State::only;
   Case what;
   std::string algorithm;
-  double predicted_ns = 0;
+  double predicted_ns = 0;  ///< asked()'s
   double measured_ns = 0;
   double floor_ns = 0;     ///< a flag between the first and the last rank; 0: ranks share processors
   std::size_t chosen = 0;  ///< in so many of these rounds
@@ -34,7 +34,7 @@ struct Summary {
 };
 inline constexpr double most_regret = 1.1;
 
-/// What was measured, state by state and case by case, algorithms in their order. A case and state that not all algorithms were measured in is left out.
+/// What was measured, by state and case, algorithms in their order, without predictions. A case and state that not all were measured in is left out.
 std::vector<Line> lines_of(const std::vector<Case>& cases, const std::vector<Round>& rounds);
 Summary summarise(const std::vector<Line>& lines);
 

@@ -49,7 +49,7 @@ class Board {
 
   bool there() const { return flags_ != nullptr; }
   FlagPair& flags(std::size_t algorithm) { return flags_[algorithm]; }  ///< zeroed: for one communicator
-  double& predicted(std::size_t of_case, std::size_t algorithm) { return number(0, of_case, algorithm); }
+  double& serves(std::size_t of_case, std::size_t algorithm) { return number(0, of_case, algorithm); }
   double& chosen(std::size_t of_case, std::size_t algorithm) { return number(1, of_case, algorithm); }
   double& time(std::uint32_t rank, std::uint32_t batch, std::size_t of_case, std::size_t algorithm) {
     return number(planes + rank * batches + batch, of_case, algorithm);
@@ -194,8 +194,8 @@ Result<Buffers> make_buffers(const Settings& settings, const std::vector<Case>& 
   return buffers;
 }
 
-/// What a communicator that nothing is forced on plans, and what it thinks of the others.
-Result<void> predict_all(const Settings& settings, const std::vector<Case>& cases, Communicator& communicator, Board& board) {
+/// What a communicator that nothing is forced on plans, and which algorithms serve at all.
+Result<void> choose_all(const Settings& settings, const std::vector<Case>& cases, Communicator& communicator, Board& board) {
   auto buffers = make_buffers(settings, cases, communicator);
   if (!buffers) return buffers.error();
   const auto names = algorithm_names();
@@ -207,7 +207,7 @@ Result<void> predict_all(const Settings& settings, const std::vector<Case>& case
     if (communicator.rank() != 0) continue;
     for (const Candidate& candidate : plan->considered) {
       const auto algorithm = static_cast<std::size_t>(std::find(names.begin(), names.end(), candidate.algorithm) - names.begin());
-      board.predicted(k, algorithm) = candidate.predicted_ns;
+      board.serves(k, algorithm) = candidate.predicted_ns != 0 ? 1 : 0;
       board.chosen(k, algorithm) = candidate.algorithm == plan->header.algorithm ? 1 : 0;
     }
   }
@@ -223,7 +223,7 @@ Result<void> measure(const Settings& settings, const std::vector<Case>& cases, C
   Floor flag(board.flags(algorithm), communicator.rank(), communicator.size());
   const double first = crowded ? 0 : flag.measure();
   for (std::size_t k = 0; k < cases.size(); ++k) {
-    if (board.predicted(k, algorithm) == 0) continue;
+    if (board.serves(k, algorithm) == 0) continue;
     Call call = call_of(cases[k], settings.ranks);
     buffers->bind(call, communicator.rank());
     auto plan = communicator.plan_for(call);
@@ -265,11 +265,11 @@ Result<Round> run_round(const Settings& settings, const std::vector<Case>& cases
   const auto names = algorithm_names();
   Board board(settings.ranks, cases.size(), names.size());
   if (!board.there()) return Error{Errc::out_of_resources, "no memory for the results"};
-  auto predicted = run_fleet(settings, "", [&](Communicator& communicator) { return predict_all(settings, cases, communicator, board); });
-  if (!predicted) return predicted.error();
+  auto chosen = run_fleet(settings, "", [&](Communicator& communicator) { return choose_all(settings, cases, communicator, board); });
+  if (!chosen) return chosen.error();
   for (std::size_t algorithm = 0; algorithm < names.size(); ++algorithm) {
     bool serves = false;
-    for (std::size_t k = 0; k < cases.size(); ++k) serves |= board.predicted(k, algorithm) != 0;
+    for (std::size_t k = 0; k < cases.size(); ++k) serves |= board.serves(k, algorithm) != 0;
     if (!serves) continue;
     auto measured = run_fleet(settings, names[algorithm], [&](Communicator& communicator) {
       return measure(settings, cases, communicator, names[algorithm], algorithm, board);
@@ -280,8 +280,8 @@ Result<Round> run_round(const Settings& settings, const std::vector<Case>& cases
   for (std::size_t k = 0; k < cases.size(); ++k) {
     auto& row = round.emplace_back();
     for (std::size_t algorithm = 0; algorithm < names.size(); ++algorithm)
-      row.push_back({board.predicted(k, algorithm), board.floor(k, algorithm) < 0 ? 0 : best_batch(board, settings.ranks, k, algorithm),
-                     board.floor(k, algorithm), board.chosen(k, algorithm) != 0});
+      row.push_back({board.floor(k, algorithm) < 0 ? 0 : best_batch(board, settings.ranks, k, algorithm), board.floor(k, algorithm),
+                     board.chosen(k, algorithm) != 0});
   }
   return round;
 }

@@ -19,7 +19,6 @@ struct Case {
 
 /// What one algorithm does in one case.
 struct Cell {
-  double predicted_ns = 0;  ///< 0: it can't serve
   double measured_ns = 0;   ///< a call of the slowest rank, in the best of a few batches; 0: not measured, or the cores moved meanwhile
   double floor_ns = 0;      ///< a flag between the first and the last rank, just before; 0: ranks share processors, which have one state
   bool chosen = false;      ///< what a communicator that began just before runs when nothing is forced
