@@ -73,13 +73,11 @@ class Side {
       std::uint64_t block = 2 * k % blocks_ * pieces_of_block * piece_;
       publish.push_back(time([&](std::uint64_t at) { cpu_publish(slots_ + block + at, input_ + at, piece_); }));
       meet();
-      pull.push_back(time([&](std::uint64_t at) { copy_out(output_ + at, peers_ + block + at, piece_, stores_.pulls_beat_copies || stores_.pulls_near()); }));
+      pull.push_back(time([&](std::uint64_t at) { copy_out(output_ + at, peers_ + block + at, piece_, pulls_); }));
       meet();
       cpu_publish(slots_ + block, input_, fresh_bytes);
       meet();
-      const double begin = clock_ns();
-      copy_out(output_, peers_ + block, fresh_bytes, stores_.pulls_beat_copies || stores_.pulls_near());
-      fresh_pull.push_back((clock_ns() - begin) / static_cast<double>(fresh_bytes));
+      fresh_pull.push_back(timed(fresh_bytes, [&] { copy_out(output_, peers_ + block, fresh_bytes, pulls_); }));
       meet();
       const std::uint64_t past = block + blocks_ * pieces_of_block * piece_;
       past_publish.push_back(time([&](std::uint64_t at) { cpu_publish(slots_ + past + at, input_ + at, piece_, true); }));
@@ -105,11 +103,19 @@ class Side {
   bool kernel_copies = true;
 
  private:
+  /// What a byte takes of the `bytes` that `work` moves.
+  template <class Work>
+  static double timed(std::uint64_t bytes, Work&& work) {
+    const double begin = clock_ns();
+    work();
+    return (clock_ns() - begin) / static_cast<double>(bytes);
+  }
+  /// Of a block, piece by piece.
   template <class Work>
   double time(Work&& work) const {
-    const double begin = clock_ns();
-    for (std::uint64_t k = 0; k < pieces_of_block; ++k) work(k * piece_);
-    return (clock_ns() - begin) / static_cast<double>(pieces_of_block * piece_);
+    return timed(pieces_of_block * piece_, [&] {
+      for (std::uint64_t k = 0; k < pieces_of_block; ++k) work(k * piece_);
+    });
   }
   /// As callers do: so it is in this core's caches alone.
   void rewrite_input() { cpu_copy(input_, other_, pieces_of_block * piece_, false); }
@@ -143,6 +149,7 @@ class Side {
   std::uint64_t met_ = 0;
   const std::int64_t process_ = getpid();
   const StoreTraits stores_ = cpu_stores();
+  const bool pulls_ = stores_.pulls_beat_copies || stores_.pulls_near();  ///< out of slots that go through the caches
 };
 
 Result<double> flag_ns(std::uint32_t a, std::uint32_t b) {

@@ -237,17 +237,17 @@ struct Terms {
   /// A copy to where others have read and will read again.
   double publish(double bytes) const { return bytes * mixed(cost.publish_ns_per_byte); }
 
-  /// What a copy costs more to where others have read or written, of `bytes` that may have left their caches since.
-  double written_by_others(double bytes) const {
-    const double held = std::min(bytes, static_cast<double>(cost.own_cache_bytes) / 2);
-    return publish(held) - copy(held);
-  }
+  /// Of `bytes` that others have read or written in earlier calls, those that are still in their caches.
+  double held_by_others(double bytes) const { return std::min(bytes, static_cast<double>(cost.own_cache_bytes) / 2); }
+
+  /// What a copy costs more to such a place.
+  double written_by_others(double bytes) const { return publish(held_by_others(bytes)) - copy(held_by_others(bytes)); }
 
   /// What a reduction's stores to such a place cost more than others.
   double share(double bytes) const { return bytes * (1 - near) * cost.share_ns_per_byte; }
 
   /// The same where what others have read of earlier calls may have left their caches since.
-  double share_again(double bytes) const { return share(std::min(bytes, static_cast<double>(cost.own_cache_bytes) / 2)); }
+  double share_again(double bytes) const { return share(held_by_others(bytes)); }
 
   /// Which part of what a call touches no cache holds. The largest one, of which a rank's part is what all leave to it, begins to lose at half that size
   /// what goes round, and at the whole it keeps nothing.
